@@ -19,7 +19,7 @@ from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, p
 from superwords import Corpus
 from superwords.analysis.documents import one_document
 from superwords.errors import InputError
-from superwords.web import concepts, documents, relations, search_pages
+from superwords.web import concepts, documents, relations
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import MOST_WORDS, cloud_words
 from superwords.web.explorer import Explorer
@@ -216,7 +216,7 @@ def test_rows_that_are_passages_are_called_so() -> None:
         for page in (concepts.concept_words, concepts.concept_documents)
         for column in page(catalog, 1).columns
     ]
-    labels += [column.label for column in search_pages.words(catalog).columns]
+    labels += [column.label for column in concepts.words(catalog).columns]
     assert {"Passages that use it", "Passage", "Passages"} <= set(labels)
     assert not any("ocument" in label for label in labels)
     assert concepts.concept(catalog, 1)["documents"] == passage_model().concepts()["documents"][0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +14,6 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis import documents, tables, themes
-from superwords.analysis.curation import decisions
 from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import group_values
 from superwords.analysis.prevalence import draw_weights, drawn_weights
@@ -24,14 +24,13 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.search.terms import TextIndex
 from superwords.text.corpus import row_name
 from superwords.web.bounded import BoundedModel
+from superwords.web.tables import COLUMNS, Column, Table
 
 MOST_GROUPS = 12
 MOST_CHOSEN_GROUPS = 200  # of a column that was asked for
 SHOWN_GROUP_COLUMNS = 2
 KEPT_TABLES = 64
 FORMULAS = frozenset({"effects", "predicted"})
-_MOST_DOCUMENTS = 1500  # on the map: more would only cover each other
-_WITH_NAMES = ("verdict", "themes", "document_map")  # what is computed anew for other names
 
 
 class Use(NamedTuple):
@@ -45,7 +44,9 @@ class Use(NamedTuple):
 class Catalog:
     """Hold the tables of one model; concepts have ids (1, 2, …), documents and rows are counted from 0.
 
-    `worker` computes what follows from formulas; without it (the model was never saved) the model itself does.
+    `called(method, ...)` returns what a method of the model returns. `named`, `use` and `listed` are functions of
+    whether whole documents are meant rather than rows of the corpus. `worker` computes what follows from formulas;
+    without it (the model was never saved) the model itself does.
     """
 
     def __init__(
@@ -60,9 +61,9 @@ class Catalog:
         self.model, self.corpus, self.worker, self.decides = model, model.corpus_, worker, decides
         self.index, self.rows = index or TextIndex(model.corpus_), row_name(model.corpus_)
         self.called = lru_cache(KEPT_TABLES)(self._call)
+        self.named, self.use, self.listed = cache(self._named), cache(self._use), cache(self._listed)
 
     def _call(self, method: str, *given: Any) -> Any:
-        """Return what a method of the model returns; `called` keeps the latest results."""
         if method in FORMULAS and self.worker is not None:
             return self.worker.call(list(self.model.choices_), method, *given)
         return getattr(self.model, method)(*given)
@@ -70,9 +71,7 @@ class Catalog:
     def renamed(self, model: ConceptModel) -> Catalog:
         """Return a copy for a model with other names and themes, which shares what was computed."""
         other = copy.copy(self)
-        other.__dict__.update(model=model)
-        for name in _WITH_NAMES:
-            other.__dict__.pop(name, None)
+        other.model = model
         return other
 
     @property
@@ -83,20 +82,10 @@ class Catalog:
     def automatic_names(self) -> list[str]:
         return automatic_names(self.model.result_)
 
-    def as_sampled(self, concept: int) -> dict[str, Any]:
-        """Return a concept that is merged or hidden, by its own words."""
-        return {"concept": concept, "name": self.model.names_.get(concept, self._sampled_names[concept - 1])}
-
-    @cached_property
-    def _sampled_names(self) -> list[str]:
-        return automatic_names(self.model.sampled_)
-
-    def merged(self) -> dict[int, list[int]]:
-        """Return the concepts that are merged into each one that is shown."""
-        decided, members = decisions(self.model.choices_), dict[int, list[int]]()
-        for one, into in decided.merged.items():
-            members.setdefault(into, []).append(one)
-        return {into: those for into, those in members.items() if into not in decided.away}
+    def names_of(self, concepts: Iterable[int | None]) -> np.ndarray:
+        """Return a column of concepts' names; None for no concept."""
+        names = self.names
+        return objects(None if j is None else names[j - 1] for j in concepts).to_numpy()
 
     @cached_property
     def concept_rows(self) -> pd.DataFrame:
@@ -118,13 +107,17 @@ class Catalog:
 
     def reliable_first(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return rows of concepts with their names and marks, in the same order but leftovers last."""
-        named = rows.assign(name=self.names_of(rows["concept"]).to_numpy())
+        named = rows.assign(name=self.names_of(rows["concept"]))
         return tables.marked(self.model.result_, named).sort_values("leftover", kind="stable")
 
-    def names_of(self, concepts: Sequence[int | None] | pd.Series) -> pd.Series:
-        """Return a column of concepts' names; None for no concept."""
-        names = self.names
-        return objects(None if j is None else names[j - 1] for j in concepts)
+    def table(self, rows: pd.DataFrame, *columns: str | Column, **settings: Any) -> Table:
+        """Return a table of columns of `COLUMNS` by their names there, or of others."""
+        known = {"rows": self.rows, "Rows": self.rows.capitalize()}
+        described = [
+            replace(COLUMNS[one], label=COLUMNS[one].label.format(**known)) if isinstance(one, str) else one
+            for one in columns
+        ]
+        return Table(described, rows, **settings)
 
     @property
     def n_pilots(self) -> int:
@@ -133,29 +126,12 @@ class Catalog:
         return 0 if pilots is None else pilots.n_pilots
 
     @cached_property
-    def verdict(self) -> str:
-        return str(self.model.verdict())
-
-    @cached_property
-    def tree(self) -> themes.ConceptTree:
-        return self.model.tree()
-
-    @cached_property
-    def themes(self) -> pd.DataFrame:
-        return themes.theme_table(self.model.result_, self.tree)
-
-    @cached_property
     def alike(self) -> np.ndarray:
         """Return (J, J) how alike two of the concepts shown are."""
         result = self.model.result_
         shown = np.array(result.shown, int) - 1
         words = tables.by_word(result, result.summary.words.used)
         return themes.likeness(words[shown], sparse.csr_array(result.weights[:, shown]))
-
-    @cached_property
-    def document_map(self) -> dict[str, Any]:
-        """Return the map of documents, with regions by their main concepts."""
-        return themes.document_map(self.model.result_, _MOST_DOCUMENTS)
 
     @cached_property
     def words(self) -> pd.DataFrame:
@@ -193,24 +169,29 @@ class Catalog:
         return next(key for key in self.corpus.metadata.columns if str(key) == name)
 
     @cached_property
-    def shown_groups(self) -> dict[str, Any]:
+    def label_columns(self) -> list[Column]:
         """Return the first columns of groups, as tables of documents show them."""
-        return {f"label {name}": self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]}
+        return [Column(f"label {name}", name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]]
 
-    @cached_property
-    def row_names(self) -> pd.DataFrame:
-        """Return number, label, id and shown groups of the corpus's rows."""
-        return self._names_of("row", documents.row_labels(self.corpus), self.corpus.ids, self.corpus.metadata)
+    @property
+    def row_columns(self) -> list[Column | str]:
+        """Return the columns that name a row of the corpus, link to it and show its groups."""
+        return ["row" if self.corpus.parent is None else "passage", *self.label_columns]
 
-    @cached_property
-    def document_names(self) -> pd.DataFrame:
-        """Return number, label, id and shown groups of the whole documents."""
-        return self._names_of("number", documents.document_labels(self.corpus), *tables.sources(self.corpus))
-
-    def _names_of(self, number: str, labels: list[str], ids: Sequence[str], metadata: pd.DataFrame) -> pd.DataFrame:
+    def _named(self, whole: bool) -> pd.DataFrame:
+        """Return number, label, id and shown groups."""
+        if whole:
+            number, labels, (ids, metadata) = (
+                "number",
+                documents.document_labels(self.corpus),
+                tables.sources(self.corpus),
+            )
+        else:
+            number, labels = "row", documents.row_labels(self.corpus)
+            ids, metadata = self.corpus.ids, self.corpus.metadata
         groups = {
-            name: objects(None if pd.isna(value) else str(value) for value in metadata[key])
-            for name, key in self.shown_groups.items()
+            one.key: objects(None if pd.isna(value) else str(value) for value in metadata[self.column(one.label)])
+            for one in self.label_columns
         }
         return pd.DataFrame({number: np.arange(len(ids)), "label": objects(labels), "document": objects(ids), **groups})
 
@@ -223,17 +204,9 @@ class Catalog:
     def n_tokens(self) -> np.ndarray:
         return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
 
-    @cached_property
-    def use(self) -> Use:
-        """Return how the corpus's rows use concepts."""
-        return self._use(None)
-
-    @cached_property
-    def document_use(self) -> Use:
-        """Return how whole documents use concepts; each passage counts by its tokens."""
-        return self._use(tables.source_shares(self.corpus))
-
-    def _use(self, fold: sparse.csr_array | None) -> Use:
+    def _use(self, whole: bool) -> Use:
+        """Return how concepts are used; in a whole document each passage counts by its tokens."""
+        fold = tables.source_shares(self.corpus) if whole else None
         n_rows = self.corpus.n_documents if fold is None else fold.shape[0]
         weight = sparse.csr_array((n_rows, self.model.n_concepts_))
         held = weight.copy()
@@ -243,42 +216,28 @@ class Catalog:
             of_draw = of_draw if fold is None else sparse.csr_array(fold @ of_draw)
             weight = weight + of_draw
             held = held + sparse.csr_array((of_draw > 0) @ sparse.diags_array(share))
-        typical = sparse.csr_array(held >= TYPICAL)
-        for matrix in (weight, held, typical):
+        use = Use(weight, held, sparse.csr_array(held >= TYPICAL))
+        for matrix in use:
             matrix.sort_indices()
-        return Use(weight, held, typical)
-
-    @cached_property
-    def _use_by_concept(self) -> tuple[sparse.csc_array, sparse.csc_array]:
-        return sparse.csc_array(self.use.weight), sparse.csc_array(self.use.held)
+        return use
 
     def holders(self, concept: int) -> pd.DataFrame:
         """Return rows with a concept in at least half of the draws, by w · log(1 + w N_d)."""
-        j = tables.concept_index(self.model.result_, concept)
-        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self._use_by_concept)
+        j, use = tables.concept_index(self.model.result_, concept), self.use(False)
+        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in (use.weight, use.held))
         row = np.flatnonzero(held >= TYPICAL)
         evidence = weight[row] * np.log1p(weight[row] * self.n_tokens[row])
         row = row[np.lexsort((row, -evidence))]
-        known = self.row_names.iloc[row].reset_index(drop=True)
+        known = self.named(False).iloc[row].reset_index(drop=True)
         return known.assign(weight=weight[row], probability=np.minimum(held[row], 1.0), tokens=self.n_tokens[row])
 
-    @cached_property
-    def listed_rows(self) -> pd.DataFrame:
-        """Return the corpus's rows with the number of concepts of each and its strongest one."""
-        return _with_concepts(self.row_names, self.n_tokens, self.use)
-
-    @cached_property
-    def listed_documents(self) -> pd.DataFrame:
-        """Return the same of whole documents, with the number of their passages."""
-        tokens = (self.passages @ self.n_tokens).astype(int)
-        rows = _with_concepts(self.document_names, tokens, self.document_use)
-        return rows.assign(passages=np.diff(self.passages.indptr))
-
-
-def _with_concepts(rows: pd.DataFrame, tokens: np.ndarray, use: Use) -> pd.DataFrame:
-    weights = use.weight
-    strongest = objects(
-        int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
-        for a, b in pairwise(weights.indptr)
-    )
-    return rows.assign(tokens=tokens, n_concepts=np.diff(use.typical.indptr), strongest=strongest)
+    def _listed(self, whole: bool) -> pd.DataFrame:
+        """Return names with the numbers of tokens, concepts and passages, and the strongest concept."""
+        weights, typical = self.use(whole).weight, self.use(whole).typical
+        strongest = objects(
+            int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
+            for a, b in pairwise(weights.indptr)
+        )
+        tokens = (self.passages @ self.n_tokens).astype(int) if whole else self.n_tokens
+        known = self.named(whole).assign(tokens=tokens, n_concepts=np.diff(typical.indptr), strongest=strongest)
+        return known.assign(passages=np.diff(self.passages.indptr)) if whole else known

@@ -1,7 +1,8 @@
-"""Pages of concepts: their words, documents and groups, what people decided, and how far the chains agree."""
+"""Pages of concepts and words, of groups, of what people decided, and of how far the chains agree."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,22 @@ import pandas as pd
 
 from superwords.analysis.curation import decisions, history
 from superwords.analysis.documents import telling_passage
+from superwords.analysis.ranking import automatic_names
 from superwords.analysis.tables import concept_index, objects
+from superwords.analysis.words import concepts_of_word, named_words, word_index
 from superwords.errors import InputError
 from superwords.plots.model_plots import chain_traces
 from superwords.plots.style import figure_bytes
 from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
 from superwords.tabular import plain
 from superwords.text.corpus import n_sources
-from superwords.web import tables
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_words, drawing
-from superwords.web.documents import label_columns, row_column
-from superwords.web.tables import CONCEPT, Column, Table, page
+from superwords.web.tables import Column, Table, page
 
 MOST_HISTORY = 200
 MARKER_WORDS = 10
+NEIGHBOURS = 50
 
 
 @page("model")
@@ -31,10 +33,7 @@ def model(catalog: Catalog) -> dict[str, Any]:
     """Return what the page must know before it shows anything."""
     corpus, model = catalog.corpus, catalog.model
     decided = decisions(model.choices_)
-    merged = [
-        {"concept": j, "name": catalog.names[j - 1], "members": list(map(catalog.as_sampled, sorted(those)))}
-        for j, those in sorted(catalog.merged().items())
-    ]
+    members = _merged(catalog)
     return {
         "rows": corpus.n_documents,
         "documents": n_sources(corpus),
@@ -46,18 +45,36 @@ def model(catalog: Catalog) -> dict[str, Any]:
         "groups": [{"column": name, "labels": labels} for name, labels in catalog.group_columns.items()],
         "times": catalog.time_columns,
         "columns": [str(name) for name in corpus.metadata.columns],
-        "verdict": catalog.verdict,
+        "verdict": str(model.verdict()),
         "limits": {"rhat": GOOD_RHAT, "ess": GOOD_ESS},
         "marks": catalog.marks,
         "decided": {
-            "hidden": list(map(catalog.as_sampled, sorted(decided.hidden))),
-            "merged": merged,
+            "hidden": _as_sampled(catalog, decided.hidden),
+            "merged": [
+                {"concept": j, "name": catalog.names[j - 1], "members": _as_sampled(catalog, members[j])}
+                for j in sorted(members)
+            ],
             "themes": sorted(set(model.result_.themes.values())),
             "proposed": len(decided.proposed),
             "history": history(model.choices_)[:MOST_HISTORY],
         },
         "decides": catalog.decides,
     }
+
+
+def _as_sampled(catalog: Catalog, concepts: Collection[int]) -> list[dict[str, Any]]:
+    """Return concepts that are merged or hidden, by their own words."""
+    names = automatic_names(catalog.model.sampled_) if concepts else []
+    return [{"concept": j, "name": catalog.model.names_.get(j, names[j - 1])} for j in sorted(concepts)]
+
+
+def _merged(catalog: Catalog) -> dict[int, list[int]]:
+    """Return the concepts that are merged into each one that is shown."""
+    decided, members = decisions(catalog.model.choices_), dict[int, list[int]]()
+    for one, into in decided.merged.items():
+        if into not in decided.away:
+            members.setdefault(into, []).append(one)
+    return members
 
 
 @page("names")
@@ -68,19 +85,9 @@ def names(catalog: Catalog) -> dict[str, str]:
 @page("tables/concepts")
 def concepts(catalog: Catalog) -> Table:
     themes, rows = catalog.model.result_.themes, catalog.concept_rows
-    again = Column("found_again", "Found again", "of", link="n_pilots")
-    columns = [
-        CONCEPT,
-        Column("top_words", "Most telling words", "words", sortable=False),
-        *([Column("theme", "Theme")] if themes else []),
-        tables.PREVALENCE,
-        tables.STRENGTH,
-        Column("n_words", "Words", "number"),
-        tables.COHERENCE,
-        tables.FOUND_BY,
-        again if catalog.n_pilots else tables.STABILITY,
-        *([Column("much_like", "Much like", "twin")] if rows["much_like"].notna().any() else []),
-    ]
+    columns = ["concept", "top words", *(["theme"] if themes else []), "prevalence", "strength", "mean words"]
+    columns += ["coherence", "found by", "found again" if catalog.n_pilots else "stability"]
+    columns += ["much like"] if rows["much_like"].notna().any() else []
     rows = rows.assign(
         name=catalog.names_of(rows["concept"]),
         theme=objects(themes.get(j) for j in rows["concept"]),
@@ -88,7 +95,7 @@ def concepts(catalog: Catalog) -> Table:
         much_like=pd.to_numeric(rows["much_like"]),
     )
     rows = rows.sort_values("prevalence", ascending=False, kind="stable", na_position="last")
-    return Table(columns, rows.sort_values("leftover", kind="stable"))
+    return catalog.table(rows.sort_values("leftover", kind="stable"), *columns)
 
 
 @page("concept")
@@ -105,20 +112,14 @@ def concept(catalog: Catalog, concept: int) -> dict[str, Any]:
         "automatic_name": catalog.automatic_names[concept - 1],
         "theme": result.themes.get(concept),
         "much_like_name": None if like is None else names[like - 1],
-        "members": list(map(catalog.as_sampled, catalog.merged().get(concept, []))),
+        "members": _as_sampled(catalog, _merged(catalog).get(concept, [])),
         "others": [[j, names[j - 1]] for j in result.shown if j != concept],
     }
 
 
 @page("tables/concept-words")
 def concept_words(catalog: Catalog, concept: int) -> Table:
-    columns = [
-        tables.WORD,
-        Column("probability", "Draws that use it", "share"),
-        Column("share_used", f"{catalog.rows.capitalize()} that use it", "share", "used_low", "used_high"),
-        Column("share_on", f"{catalog.rows.capitalize()} that have it on", "share", "on_low", "on_high"),
-    ]
-    return Table(columns, catalog.called("words_of", concept))
+    return catalog.table(catalog.called("words_of", concept), "word", "draws", "share used", "share on")
 
 
 def scores(catalog: Catalog, concept: int) -> dict[str, float]:
@@ -148,22 +149,14 @@ def cloud(
 
 @page("tables/concept-documents")
 def concept_documents(catalog: Catalog, concept: int) -> Table:
-    columns = [
-        row_column(catalog),
-        *label_columns(catalog),
-        Column("weight", "Weight", "share"),
-        Column("probability", "P(uses it)", "share"),
-        tables.TOKENS,
-    ]
-    texts = catalog.corpus.texts
+    columns, texts = [*catalog.row_columns, "weight", "P(uses)", "tokens"], catalog.corpus.texts
     if texts is None:
-        return Table(columns, catalog.holders(concept))
-    columns.append(Column("passage", "Telling passage", "passage", sortable=False))
+        return catalog.table(catalog.holders(concept), *columns)
 
     def with_passages(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(passage=objects(passage(catalog, texts[d], concept) for d in rows["row"]))
 
-    return Table(columns, catalog.holders(concept), complete=with_passages)
+    return catalog.table(catalog.holders(concept), *columns, "telling passage", complete=with_passages)
 
 
 def passage(catalog: Catalog, text: str, concept: int) -> str:
@@ -182,14 +175,9 @@ def concept_groups(catalog: Catalog, concept: int, column: str) -> Table:
     rows = rows[rows["concept"] == concept].reset_index(drop=True)
     words = catalog.called("group_words", key, concept)
     top = [words[words["group"] == group]["word"].head(10).tolist() for group in rows["group"]]
-    columns = [
-        Column("group", column),
-        Column("n_rows", catalog.rows.capitalize(), "number"),
-        tables.PREVALENCE,
-        tables.STRENGTH,
-        Column("top_words", "Words", "words", sortable=False),
-    ]
-    return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=objects(top)))
+    rows = rows.assign(group=rows["group"].map(str).astype(object), top_words=objects(top))
+    columns = ("size of group", "prevalence", "strength", "words of group")
+    return catalog.table(rows, Column("group", column), *columns)
 
 
 @page("tables/group-differences")
@@ -200,28 +188,53 @@ def group_differences(catalog: Catalog, column: str, first: str, second: str) ->
         raise InputError("Two different groups of the column are needed.")
     rows = catalog.called("compare_groups", key, first, second)
     rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
-    columns = [
-        CONCEPT,
+    return catalog.table(
+        catalog.reliable_first(rows),
+        "concept",
         Column("one", f"In {first}", "share", beside="other"),
         Column("other", f"In {second}", "share", beside="one"),
-        Column("difference", "Difference", "difference", "low", "high"),
+        "group difference",
         Column("probability_greater", f"P(more in {first})", "share"),
-    ]
-    return Table(columns, catalog.reliable_first(rows))
+    )
+
+
+@page("tables/words")
+def words(catalog: Catalog) -> Table:
+    rows = catalog.words.assign(name=catalog.names_of(catalog.words["strongest"]))
+    rows = rows.sort_values("tokens", ascending=False, kind="stable")
+    return catalog.table(rows, "word", "rows", "tokens", "number of concepts", "most used for", sort="tokens")
+
+
+@page("word")
+def word(catalog: Catalog, word: str) -> dict[str, Any]:
+    """Return one word, or several with commas between."""
+    words = named_words(catalog.model.result_, word)
+    row, *_ = [catalog.words.iloc[word_index(catalog.model.result_, one)] for one in words]
+    return {"words": words, **{key: plain(row[key]) for key in ("word", "rows", "tokens", "n_concepts")}}
+
+
+@page("tables/word-concepts")
+def word_concepts(catalog: Catalog, word: str) -> Table:
+    """Return concepts that a word is a used word of, those that use it most first and leftovers last."""
+    rows = catalog.reliable_first(concepts_of_word(catalog.model.result_, word))
+    return catalog.table(rows, "concept", "share of uses", "share of rows", "draws")
+
+
+@page("tables/word-neighbours")
+def word_neighbours(catalog: Catalog, word: str) -> Table:
+    """Return words that belong with one, or with several named with commas between."""
+    words = named_words(catalog.model.result_, word)
+    evidence = ["evidence"] if len(words) > 1 else []
+    rows = catalog.called("similar_words", tuple(words) if evidence else words[0], NEIGHBOURS)
+    return catalog.table(rows, "word", *evidence, "together", "mcse", sort=[*evidence, "together"][0])
 
 
 @page("tables/convergence")
 def convergence(catalog: Catalog) -> Table:
     """Return R-hat, effective sample size and Monte-Carlo error of what was traced."""
     rows = catalog.model.convergence()
-    columns = [
-        Column("quantity", "Quantity"),
-        Column("rhat", "R-hat", "decimal"),
-        Column("ess", "Effective sample size", "number"),
-        Column("ess_tail", "In the tails", "number"),
-        Column("mcse", "Monte-Carlo error", "decimal"),
-    ]
-    return Table(columns, rows.assign(quantity=objects(name[0].upper() + name[1:] for name in rows["label"])))
+    rows = rows.assign(quantity=objects(name[0].upper() + name[1:] for name in rows["label"]))
+    return catalog.table(rows, "quantity", "rhat", "ess", "ess in tails", "mcse")
 
 
 @page("traces")
@@ -234,16 +247,8 @@ def traces(catalog: Catalog) -> bytes:
 @page("tables/moves")
 def moves(catalog: Catalog) -> Table:
     """Return what every move of a sweep tried, what was accepted, and the time it took, over all chains."""
-    columns = [
-        Column("move", "Move"),
-        Column("proposal", "Proposal"),
-        Column("tried", "Tried", "number"),
-        Column("accepted", "Accepted", "number"),
-        Column("acceptance", "Accepted, of those tried", "share"),
-        Column("seconds", "Seconds", "decimal"),
-        Column("time_share", "Of the time", "share"),
-    ]
-    return Table(columns, catalog.model.moves())
+    columns = ("move", "proposal", "tried", "accepted", "acceptance", "seconds", "share of time")
+    return catalog.table(catalog.model.moves(), *columns)
 
 
 @page("tables/others")
@@ -252,7 +257,7 @@ def others(catalog: Catalog) -> Table:
     found = catalog.model.other_concepts()
     chains = (f"{n} of {len(each)}" for n, each in zip(found["found_by"], found["stability_by_chain"]))
     rows = pd.DataFrame({"words": objects(map(", ".join, found["top_words"])), "chains": objects(chains)})
-    return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
+    return catalog.table(rows, "words of other", "chains of other")
 
 
 @page("tables/agreement")
@@ -262,5 +267,6 @@ def agreement(catalog: Catalog) -> Table:
     shares = np.array(known["stability_by_chain"].tolist(), float)
     by_chain = {f"chain {c + 1}": shares[:, c] for c in range(shares.shape[1] if shares.ndim == 2 else 0)}
     rows = catalog.reliable_first(known[["concept", "stability"]].assign(**by_chain))
-    columns = [CONCEPT, *(Column(name, f"Found by {name}", "share") for name in by_chain), tables.STABILITY]
-    return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)
+    columns = (Column(name, f"Found by {name}", "share") for name in by_chain)
+    rows = rows.sort_values("stability", kind="stable")
+    return catalog.table(rows, "concept", *columns, "stability", sort="stability", descending=False)

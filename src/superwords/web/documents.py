@@ -1,8 +1,9 @@
-"""Pages of documents and passages: concepts, words, and the text in parts."""
+"""Pages of documents and passages: lists, concepts, the text in parts, search and recommendations."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Collection
 from typing import Any
 
@@ -11,8 +12,9 @@ import pandas as pd
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.documents import one_document
-from superwords.analysis.tables import source_of_rows, sources
+from superwords.analysis.tables import objects, source_of_rows, sources
 from superwords.errors import InputError
+from superwords.search import discovery, index
 from superwords.tabular import plain, records
 from superwords.text.checks import read_recipe
 from superwords.text.corpus import Corpus
@@ -20,13 +22,17 @@ from superwords.text.sentences import sentence_spans
 from superwords.text.stream import read_chunk
 from superwords.text.vocabulary import apply_words
 from superwords.web.catalog import Catalog
-from superwords.web.tables import CONCEPT, DOCUMENT, FOUND_BY, TOKENS, Column, Table, page
+from superwords.web.tables import Column, Table, bounded, page
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it
 MOST_MISSING = 12
 LONGEST_LABEL = 300
 BEGIN_CHARACTERS = 160
 PART_CHARACTERS = 5000
+SHOWN, MOST_SHOWN, AMONG = 10, 50, 100  # documents of a search
+MOST_MARKS = 200
+SURE, MOST_TASTES = 0.8, 6
+_BETWEEN = "\t"  # ids in an address
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _IMPUTED = ["concept", "name", "tokens"]
 _INFLECTED = "(?:'s|s|es|n|en|e)?"
@@ -34,34 +40,21 @@ _INFLECTED = "(?:'s|s|es|n|en|e)?"
 Place = tuple[int, int, str]
 
 
-def row_column(catalog: Catalog) -> Column:
-    """Return the column that names a row of the corpus and links to it."""
-    if catalog.corpus.parent is None:
-        return Column("label", "Document", "document", link="row", note="document")
-    return Column("label", "Passage", "passage-link", link="row", note="document")
-
-
-def label_columns(catalog: Catalog) -> list[Column]:
-    return [Column(name, str(key)) for name, key in catalog.shown_groups.items()]
-
-
-def _listed(catalog: Catalog, rows: pd.DataFrame, *first: Column) -> Table:
-    strongest = Column("name", "Strongest concept", "concept", link="strongest")
-    columns = [*first, TOKENS, Column("n_concepts", "Concepts", "number"), strongest]
-    return Table(columns, rows.assign(name=catalog.names_of(rows["strongest"]).to_numpy()))
+def _listed(catalog: Catalog, rows: pd.DataFrame, *first: Column | str, **settings: Any) -> Table:
+    rows = rows.assign(name=catalog.names_of(rows["strongest"]))
+    return catalog.table(rows, *first, "tokens", "number of concepts", "strongest concept", **settings)
 
 
 @page("tables/rows")
 def rows(catalog: Catalog) -> Table:
-    return _listed(catalog, catalog.listed_rows, row_column(catalog), *label_columns(catalog))
+    return _listed(catalog, catalog.listed(False), *catalog.row_columns)
 
 
 @page("tables/documents")
 def documents(catalog: Catalog) -> Table:
     if catalog.corpus.parent is None:
         return rows(catalog)
-    passages = Column("passages", "Passages", "number")
-    return _listed(catalog, catalog.listed_documents, DOCUMENT, *label_columns(catalog), passages)
+    return _listed(catalog, catalog.listed(True), "document", *catalog.label_columns, "passages")
 
 
 def _passages_of(catalog: Catalog, document: int) -> np.ndarray:
@@ -79,21 +72,19 @@ def document(catalog: Catalog, document: int) -> dict[str, Any]:
     """Return the head of a whole document's page."""
     _passages_of(catalog, document)
     metadata = sources(catalog.corpus)[1]
-    known = catalog.listed_documents[["label", "document", "tokens", "passages"]].iloc[[document]]
+    known = catalog.listed(True)[["label", "document", "tokens", "passages"]].iloc[[document]]
     return {**records(known)[0], "labels": _metadata_pairs(metadata.iloc[document]), "documents": len(metadata)}
 
 
 @page("tables/document-passages")
 def document_passages(catalog: Catalog, document: int) -> Table:
     """Return the passages of a whole document, in their order."""
-    own = catalog.listed_rows.iloc[_passages_of(catalog, document)]
+    own, texts = catalog.listed(False).iloc[_passages_of(catalog, document)], catalog.corpus.texts
     own = own.assign(place=np.arange(1, len(own) + 1))
-    columns = [Column("place", "Passage", "passage-link", link="row")]
-    if catalog.corpus.texts is not None:
-        own["begin"] = [_begin(catalog.corpus.texts[d]) for d in own["row"]]
-        columns.append(Column("begin", "Begins", "passage", sortable=False))
-    table = _listed(catalog, own, *columns)
-    return Table(table.columns, table.rows, "place", False)
+    if texts is not None:
+        own["begin"] = [_begin(texts[d]) for d in own["row"]]
+    columns = ["place"] if texts is None else ["place", "begin"]
+    return _listed(catalog, own, *columns, sort="place", descending=False)
 
 
 @page("tables/document-concepts")
@@ -101,17 +92,12 @@ def document_concepts(catalog: Catalog, document: int) -> Table:
     """Return the concepts of a whole document, over the draws."""
     _passages_of(catalog, document)
     own = one_document(catalog.model.result_, document)
-    own = own[own["concept"].isin(catalog.document_use.typical[[document]].indices + 1)]
+    own = own[own["concept"].isin(catalog.use(True).typical[[document]].indices + 1)]
     own = own.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
-    columns = [
-        CONCEPT,
-        Column("weight", "Weight", "share", "low", "high"),
-        Column("probability", "Probability that it uses it", "share"),
-        FOUND_BY,
-    ]
     known = own[["concept", "weight", "low", "high", "probability"]]
     chains = catalog.concept_rows.set_index("concept")[["found_by", "n_chains"]]
-    return Table(columns, catalog.reliable_first(known.join(chains, on="concept")))
+    rows = catalog.reliable_first(known.join(chains, on="concept"))
+    return catalog.table(rows, "concept", "weight with interval", "probability of use", "found by")
 
 
 def _check(catalog: Catalog, row: int) -> None:
@@ -133,16 +119,16 @@ def row(catalog: Catalog, row: int) -> dict[str, Any]:
         number = int(source_of_rows(corpus)[row])
         own = _passages_of(catalog, number)
         at = int(np.searchsorted(own, row))
-        whole = {"whole": number, "whole_label": catalog.document_names["label"].iloc[number]}
+        whole = {"whole": number, "whole_label": catalog.named(True)["label"].iloc[number]}
     total = imputed(catalog, row).groupby("concept", sort=False, as_index=False)["tokens"].sum()
     total = total[total["tokens"] > 0].sort_values("tokens", ascending=False, kind="stable")
     return {
-        "label": catalog.row_names["label"].iloc[row],
+        "label": catalog.named(False)["label"].iloc[row],
         "document": corpus.ids[row],
         "labels": _metadata_pairs(corpus.metadata.iloc[row]),
         "tokens": int(catalog.n_tokens[row]),
         "parts": len(_parts(corpus, row)),
-        "imputed": records(total.assign(name=catalog.names_of(total["concept"]).to_numpy())[_IMPUTED]),
+        "imputed": records(total.assign(name=catalog.names_of(total["concept"]))[_IMPUTED]),
         "before": int(own[at - 1]) if at else None,
         "after": int(own[at + 1]) if at + 1 < len(own) else None,
         **whole,
@@ -180,7 +166,7 @@ def row_concepts(catalog: Catalog, row: int) -> Table:
     The variant: which of its words the row uses, could have used, and lacks.
     """
     _check(catalog, row)
-    vocabulary, share, use = catalog.corpus.vocabulary, catalog.model.result_.concept_word, catalog.use
+    vocabulary, share, use = catalog.corpus.vocabulary, catalog.model.result_.concept_word, catalog.use(False)
     weight, held = (matrix[[row]].toarray().ravel() for matrix in (use.weight, use.held))
     told, found = imputed(catalog, row), []
     for j in use.typical[[row]].indices:
@@ -190,17 +176,10 @@ def row_concepts(catalog: Catalog, row: int) -> Table:
         missing = usual[np.argsort(-share[j][usual], kind="stable")][:MOST_MISSING]
         words = [[vocabulary[i] for i in some] for some in (used["word"], own.loc[own["tokens"] == 0, "word"], missing)]
         found.append([int(j) + 1, float(weight[j]), min(float(held[j]), 1.0), int(own["tokens"].sum()), *words])
-    columns = [
-        CONCEPT,
-        Column("weight", "Weight", "share"),
-        Column("probability", "P(uses it)", "share"),
-        TOKENS,
-        Column("used", "Words used here", "words", sortable=False),
-        Column("unused", "On here, but not used", "words", sortable=False),
-        Column("missing", "Usual words that are off here", "words", sortable=False),
-    ]
-    table = pd.DataFrame(found, columns=pd.Index(["concept", *(column.key for column in columns[1:])]))
-    return Table(columns, catalog.reliable_first(table.sort_values(["weight", "concept"], ascending=[False, True])))
+    names = ["concept", "weight", "probability", "tokens", "used", "unused", "missing"]
+    rows = pd.DataFrame(found, columns=pd.Index(names)).sort_values(["weight", "concept"], ascending=[False, True])
+    columns = ("concept", "weight", "P(uses)", "tokens", "used here", "unused here", "missing here")
+    return catalog.table(catalog.reliable_first(rows), *columns)
 
 
 @page("text")
@@ -239,8 +218,8 @@ def _metadata_pairs(labels: pd.Series) -> list[list[str]]:
 
 
 def _begin(text: str) -> str:
-    short = " ".join(text[: 2 * BEGIN_CHARACTERS].split())
-    return short if len(short) <= BEGIN_CHARACTERS else f"{short[: short.rfind(' ', 0, BEGIN_CHARACTERS)]} …"
+    short = text[: 2 * BEGIN_CHARACTERS]
+    return textwrap.shorten(short, BEGIN_CHARACTERS + 1, placeholder=" …", break_on_hyphens=False)
 
 
 def _is_cut_by_recipe(corpus: Corpus) -> bool:
@@ -318,3 +297,57 @@ def spelled_places(text: str, words: Collection[str]) -> list[Place]:
     pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}){_INFLECTED}(?!\w)", re.IGNORECASE)
     found = ((one, by_spelling.get(one.group(1).lower())) for one in pattern.finditer(text))
     return [(one.start(), one.end(), word) for one, word in found if word is not None]
+
+
+@page("tables/said")
+def said(catalog: Catalog, query: str) -> Table:
+    """Return the rows whose text has the words."""
+    rows = catalog.named(False).iloc[catalog.index.rows(bounded(query, "search"))].reset_index(drop=True)
+
+    def with_snippets(part: pd.DataFrame) -> pd.DataFrame:
+        return part.assign(snippet=objects(catalog.index.snippets(query, part["row"])).to_numpy())
+
+    return catalog.table(rows, *catalog.row_columns, "snippet", complete=with_snippets)
+
+
+@page("tables/said-by")
+def said_by(catalog: Catalog, query: str) -> Table:
+    """Return the documents whose speaker, title, id or group has the words."""
+    rows = catalog.named(True).iloc[catalog.index.documents(bounded(query, "search"))].reset_index(drop=True)
+    return catalog.table(rows, "document", *catalog.label_columns)
+
+
+@page("search")
+def search(catalog: Catalog, query: str = "", n: int = SHOWN) -> dict[str, Any]:
+    """Return documents that answer a query."""
+    return index.search_page(catalog.model.result_, bounded(query, "search"), min(n, MOST_SHOWN))
+
+
+@page("diverse")
+def diverse(catalog: Catalog, query: str = "", n: int = SHOWN) -> dict[str, Any]:
+    """Return documents that together cover the collection, or the first hits of a query."""
+    result, query = catalog.model.result_, bounded(query, "search").strip()
+    among = index.search(result, query, AMONG) if query else None
+    if among is not None and among.empty:
+        return {"hits": []}
+    return {"hits": _linked(catalog, discovery.diverse(result, min(n, MOST_SHOWN), among))}
+
+
+@page("recommend")
+def recommend(catalog: Catalog, liked: str = "", disliked: str = "", n: int = SHOWN) -> dict[str, Any]:
+    """Return documents like those marked, and what the marks taught."""
+    marks = [[one for one in given.split(_BETWEEN) if one] for given in (liked, disliked)]
+    if max(map(len, marks)) > MOST_MARKS:
+        raise InputError(f"At most {MOST_MARKS} documents can be marked.")
+    found = discovery.recommend(catalog.model.result_, marks[0], marks[1], min(n, MOST_SHOWN))
+    taught = discovery.tastes(catalog.model.result_, marks[0], marks[1])
+    sure = taught[taught["sure"] >= SURE]
+    ends = pd.concat([sure[sure["taste"] > 0].head(MOST_TASTES), sure[sure["taste"] < 0].tail(MOST_TASTES)])
+    return {"hits": _linked(catalog, found), "tastes": records(ends)}
+
+
+def _linked(catalog: Catalog, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows of a table with the first row of each document in the corpus."""
+    number = {one: d for d, one in enumerate(sources(catalog.corpus)[0])}
+    passages = catalog.passages
+    return records(table.assign(row=[int(passages.indices[passages.indptr[number[one]]]) for one in table["document"]]))

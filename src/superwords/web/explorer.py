@@ -22,7 +22,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.search.discovery import taste_views
 from superwords.search.index import search_index
-from superwords.web import concepts, documents, guard, relations, search_pages
+from superwords.web import concepts, documents, guard, relations
 from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import FORMULAS, Catalog
 from superwords.web.decider import Decider
@@ -75,7 +75,7 @@ class Answers:
 
 def steps(catalog: Catalog) -> Iterator[Callable[[], Any]]:
     """Return what takes long and is asked for again and again, what is looked at first coming first."""
-    for first in (concepts.concepts, documents.documents, documents.rows, search_pages.words):
+    for first in (concepts.concepts, documents.documents, documents.rows, concepts.words):
         yield partial(first, catalog)
     yield lambda: catalog.holders(1)
     yield lambda: documents.text(catalog, 0, 1)

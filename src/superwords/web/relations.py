@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import eigh
 
+from superwords.analysis import themes as analysis
 from superwords.analysis.dates import PERIODS, as_dates
 from superwords.analysis.tables import objects
-from superwords.analysis.themes import concept_quality
 from superwords.errors import InputError
 from superwords.tabular import records
-from superwords.web import tables
 from superwords.web.catalog import Catalog
-from superwords.web.tables import CONCEPT, Column, Table, bounded, page
+from superwords.web.tables import Table, bounded, page
 
 PANELS = 12
 MOST_DRAWN = 15
 NEAREST = 5
 LONGEST_FORMULA = 300
+MOST_DOCUMENTS = 1500  # on the map: more would only cover each other
 _VALUES = ["prevalence", "prevalence_low", "prevalence_high", "strength", "strength_low", "strength_high"]
 
 
@@ -64,24 +64,15 @@ def time(catalog: Catalog, column: str = "", by: str = "", concepts: Sequence[in
 @page("tables/trends")
 def trends(catalog: Catalog, column: str = "", by: str = "") -> Table:
     """Return what rises and what falls."""
-    columns = [
-        CONCEPT,
-        Column("change", "Change", "difference", "low", "high"),
-        Column("probability_rises", "P(it rises)", "share"),
-    ]
-    return Table(columns, catalog.reliable_first(catalog.called("trends", *_when(catalog, column, by))))
+    rows = catalog.reliable_first(catalog.called("trends", *_when(catalog, column, by)))
+    return catalog.table(rows, "concept", "trend", "P(rises)")
 
 
 @page("tables/word-changes")
 def word_changes(catalog: Catalog, concept: int, column: str = "", by: str = "") -> Table:
     """Return a concept's words early and late."""
-    columns = [
-        tables.WORD,
-        Column("early", "Earlier half", "share", "early_low", "early_high"),
-        Column("late", "Later half", "share", "late_low", "late_high"),
-        Column("change", "Change", "difference"),
-    ]
-    return Table(columns, catalog.called("words_over_time", _when(catalog, column, by)[0], concept))
+    rows = catalog.called("words_over_time", _when(catalog, column, by)[0], concept)
+    return catalog.table(rows, "word", "early", "late", "change of word")
 
 
 def _formula(formula: str) -> str:
@@ -129,15 +120,9 @@ def effects(catalog: Catalog, formula: str = "", of: str = "prevalence") -> dict
 def effect_table(catalog: Catalog, formula: str = "", of: str = "prevalence", term: str = "") -> Table:
     """Return the effects of one term, or of all."""
     rows = _effects(catalog, formula, of)
-    columns = [
-        CONCEPT,
-        *([] if term else [Column("label", "Term")]),
-        Column("effect", "Effect, other columns held fixed", "difference", "low", "high"),
-        Column("unadjusted", "Effect, this column alone", "difference", "unadjusted_low", "unadjusted_high"),
-        Column("probability_positive", "P(it is positive)", "share"),
-    ]
     rows = rows[rows["term"] == term] if term else rows
-    return Table(columns, rows.sort_values(["leftover", "effect"], ascending=[True, False], kind="stable"))
+    rows = rows.sort_values(["leftover", "effect"], ascending=[True, False], kind="stable")
+    return catalog.table(rows, "concept", *([] if term else ["term"]), "effect", "alone", "P(positive)")
 
 
 def _reliable(rows: pd.DataFrame) -> pd.DataFrame:
@@ -148,7 +133,7 @@ def _reliable(rows: pd.DataFrame) -> pd.DataFrame:
 @page("tree")
 def tree(catalog: Catalog) -> dict[str, Any]:
     """Return the tree of the concepts: its leaves, and which two nodes meet at which height."""
-    tree, names, themes = catalog.tree, catalog.names, catalog.model.result_.themes
+    tree, names, themes = catalog.called("tree"), catalog.names, catalog.model.result_.themes
     leaves = [
         {"concept": j, "name": names[j - 1], "proposed": tree.theme_names[int(theme) - 1], "theme": themes.get(j)}
         for j, theme in zip(tree.concepts, tree.theme)
@@ -166,15 +151,10 @@ def tree(catalog: Catalog) -> dict[str, Any]:
 @page("tables/themes")
 def themes(catalog: Catalog) -> Table:
     """Return themes that people made, else those that the tree proposes."""
-    rows, names = catalog.themes, catalog.names
-    columns = [
-        Column("theme", "Theme"),
-        tables.PREVALENCE,
-        Column("names", "Concepts", "concepts", link="concepts", sortable=False),
-    ]
-    rows = rows.assign(names=objects([names[j - 1] for j in concepts] for concepts in rows["concepts"]))
+    rows = analysis.theme_table(catalog.model.result_, catalog.called("tree"))
     rows = rows.sort_values("prevalence", ascending=False, kind="stable")
-    return Table(columns, rows, "prevalence", notes={"proposed": bool(rows["proposed"].all())})
+    notes = {"proposed": bool(rows["proposed"].all())}
+    return catalog.table(rows, "theme", "prevalence", "concepts of theme", sort="prevalence", notes=notes)
 
 
 def positions(alike: np.ndarray) -> np.ndarray:
@@ -200,30 +180,24 @@ def positions(alike: np.ndarray) -> np.ndarray:
 @page("map")
 def concept_map(catalog: Catalog) -> dict[str, Any]:
     """Return the places of the concepts: what is alike is close."""
-    known = catalog.concept_rows[["concept", "prevalence"]].assign(
-        name=catalog.names_of(catalog.concept_rows["concept"])
-    )
+    known = catalog.concept_rows[["concept", "name", "prevalence"]].copy()
+    known["name"] = catalog.names_of(known["concept"])
     known["prevalence"] = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
     known[["x", "y"]] = positions(catalog.alike)
-    return {"points": records(known[["concept", "name", "prevalence", "x", "y"]])}
+    return {"points": records(known)}
 
 
 @page("document-map")
 def document_map(catalog: Catalog) -> dict[str, Any]:
-    return catalog.document_map
+    return analysis.document_map(catalog.model.result_, MOST_DOCUMENTS)
 
 
 @page("tables/quality")
 def quality(catalog: Catalog) -> Table:
     """Return coherence and exclusivity of the concepts."""
-    rows = concept_quality(catalog.model.result_)
-    columns = [
-        CONCEPT,
-        tables.COHERENCE,
-        Column("exclusivity", "Exclusivity", "share"),
-        Column("prevalence", "Prevalence", "share"),
-    ]
-    return Table(columns, rows.sort_values(["leftover", "prevalence"], ascending=[True, False], kind="stable"))
+    rows = analysis.concept_quality(catalog.model.result_)
+    rows = rows.sort_values(["leftover", "prevalence"], ascending=[True, False], kind="stable")
+    return catalog.table(rows, "concept", "coherence", "exclusivity", "mean prevalence")
 
 
 @page("quality")
@@ -246,9 +220,4 @@ def nearest(catalog: Catalog) -> Table:
             "nearest_ids": objects(near),
         }
     )
-    columns = [
-        CONCEPT,
-        Column("nearest", "Most alike", "concepts", link="nearest_ids", sortable=False),
-        Column("likeness", "Likeness to the first", "share"),
-    ]
-    return Table(columns, catalog.reliable_first(rows))
+    return catalog.table(catalog.reliable_first(rows), "concept", "nearest", "likeness")

@@ -323,7 +323,7 @@ class Report:
             return ""
         quotes = ""
         for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records"):
-            labels = [row[key] for key in self.catalog.shown_groups if row[key] is not None]
+            labels = [row[key] for key in [one.key for one in self.catalog.label_columns] if row[key] is not None]
             source = f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
             quotes += (
                 f"<blockquote><p>{escape(concepts.passage(self.catalog, self.corpus.texts[row['row']], concept))}</p>"

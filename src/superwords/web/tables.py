@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from itertools import chain
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -58,15 +57,79 @@ class Column:
         return 1.0 if pd.isna(largest) else float(largest) or 1.0
 
 
-CONCEPT = Column("name", "Concept", "concept", link="concept", mark="leftover")
-DOCUMENT = Column("label", "Document", "document", link="number", note="document")
-WORD = Column("word", "Word", "word", link="word")
-PREVALENCE = Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high")
-STRENGTH = Column("strength", "Strength", "share", "strength_low", "strength_high")
-COHERENCE = Column("coherence", "Coherence", "decimal")
-FOUND_BY = Column("found_by", "Found by", "chains", link="n_chains")
-STABILITY = Column("stability", "Stability", "share")
-TOKENS = Column("tokens", "Tokens", "number")
+# The columns of all tables by the names that pages use; {rows} in a label is "documents" or "passages".
+COLUMNS = {
+    "concept": Column("name", "Concept", "concept", link="concept", mark="leftover"),
+    "strongest concept": Column("name", "Strongest concept", "concept", link="strongest"),
+    "most used for": Column("name", "Concept that most {rows} use it for", "concept", link="strongest"),
+    "top words": Column("top_words", "Most telling words", "words", sortable=False),
+    "theme": Column("theme", "Theme"),
+    "concepts of theme": Column("names", "Concepts", "concepts", link="concepts", sortable=False),
+    "prevalence": Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
+    "mean prevalence": Column("prevalence", "Prevalence", "share"),
+    "strength": Column("strength", "Strength", "share", "strength_low", "strength_high"),
+    "mean words": Column("n_words", "Words", "number"),
+    "coherence": Column("coherence", "Coherence", "decimal"),
+    "exclusivity": Column("exclusivity", "Exclusivity", "share"),
+    "found by": Column("found_by", "Found by", "chains", link="n_chains"),
+    "found again": Column("found_again", "Found again", "of", link="n_pilots"),
+    "stability": Column("stability", "Stability", "share"),
+    "much like": Column("much_like", "Much like", "twin"),
+    "nearest": Column("nearest", "Most alike", "concepts", link="nearest_ids", sortable=False),
+    "likeness": Column("likeness", "Likeness to the first", "share"),
+    "document": Column("label", "Document", "document", link="number", note="document"),
+    "row": Column("label", "Document", "document", link="row", note="document"),
+    "passage": Column("label", "Passage", "passage-link", link="row", note="document"),
+    "place": Column("place", "Passage", "passage-link", link="row"),
+    "begin": Column("begin", "Begins", "passage", sortable=False),
+    "telling passage": Column("passage", "Telling passage", "passage", sortable=False),
+    "snippet": Column("snippet", "Where", "snippet", sortable=False),
+    "passages": Column("passages", "Passages", "number"),
+    "tokens": Column("tokens", "Tokens", "number"),
+    "number of concepts": Column("n_concepts", "Concepts", "number"),
+    "weight": Column("weight", "Weight", "share"),
+    "weight with interval": Column("weight", "Weight", "share", "low", "high"),
+    "P(uses)": Column("probability", "P(uses it)", "share"),
+    "probability of use": Column("probability", "Probability that it uses it", "share"),
+    "used here": Column("used", "Words used here", "words", sortable=False),
+    "unused here": Column("unused", "On here, but not used", "words", sortable=False),
+    "missing here": Column("missing", "Usual words that are off here", "words", sortable=False),
+    "word": Column("word", "Word", "word", link="word"),
+    "rows": Column("rows", "{Rows}", "number"),
+    "draws": Column("probability", "Draws that use it", "share"),
+    "share used": Column("share_used", "{Rows} that use it", "share", "used_low", "used_high"),
+    "share on": Column("share_on", "{Rows} that have it on", "share", "on_low", "on_high"),
+    "share of uses": Column("share_of_uses", "Of its uses", "share"),
+    "share of rows": Column("share_used", "Of the concept's {rows}, use the word for it", "share"),
+    "evidence": Column("evidence", "Evidence", "decimal"),
+    "together": Column("together", "Used for the same concept", "share"),
+    "mcse": Column("mcse", "Monte-Carlo error", "decimal"),
+    "size of group": Column("n_rows", "{Rows}", "number"),
+    "words of group": Column("top_words", "Words", "words", sortable=False),
+    "group difference": Column("difference", "Difference", "difference", "low", "high"),
+    "trend": Column("change", "Change", "difference", "low", "high"),
+    "P(rises)": Column("probability_rises", "P(it rises)", "share"),
+    "early": Column("early", "Earlier half", "share", "early_low", "early_high"),
+    "late": Column("late", "Later half", "share", "late_low", "late_high"),
+    "change of word": Column("change", "Change", "difference"),
+    "term": Column("label", "Term"),
+    "effect": Column("effect", "Effect, other columns held fixed", "difference", "low", "high"),
+    "alone": Column("unadjusted", "Effect, this column alone", "difference", "unadjusted_low", "unadjusted_high"),
+    "P(positive)": Column("probability_positive", "P(it is positive)", "share"),
+    "quantity": Column("quantity", "Quantity"),
+    "rhat": Column("rhat", "R-hat", "decimal"),
+    "ess": Column("ess", "Effective sample size", "number"),
+    "ess in tails": Column("ess_tail", "In the tails", "number"),
+    "move": Column("move", "Move"),
+    "proposal": Column("proposal", "Proposal"),
+    "tried": Column("tried", "Tried", "number"),
+    "accepted": Column("accepted", "Accepted", "number"),
+    "acceptance": Column("acceptance", "Accepted, of those tried", "share"),
+    "seconds": Column("seconds", "Seconds", "decimal"),
+    "share of time": Column("time_share", "Of the time", "share"),
+    "words of other": Column("words", "Words"),
+    "chains of other": Column("chains", "Chains that find it"),
+}
 
 
 @dataclass(frozen=True)
@@ -85,8 +148,8 @@ class Table:
 
     def fields(self, rows: pd.DataFrame) -> list[str]:
         """Return the columns that a page needs."""
-        known = ((one.key, one.low, one.high, one.link, one.note, one.mark) for one in self.columns)
-        return [name for name in dict.fromkeys(chain.from_iterable(known)) if name and name in rows]
+        known = [name for one in self.columns for name in (one.key, one.low, one.high, one.link, one.note, one.mark)]
+        return [name for name in dict.fromkeys(known) if name and name in rows]
 
     def selected(self, search: str = "", sort: str | None = None, descending: bool = False) -> pd.DataFrame:
         """Return the rows that contain every word of the search, sorted."""
