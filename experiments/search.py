@@ -8,6 +8,7 @@ left of it without concepts is among the peers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,8 +24,7 @@ from superwords import fit
 from superwords.fitting.defaults import N_SWEEPS
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.result import Result
-from superwords.search.index import catalog, search, search_index, search_scores
-from superwords.search.neighbours import NEAR_SHARES, nearest
+from superwords.search.index import NEAR_SHARES, catalog, nearest, search, search_index, search_scores
 from superwords.search.terms import K1, B, Terms, bm25, inverse_document_frequency, query_terms
 
 DOCUMENTS, QUERIES = "cranfield.jsonl.gz", "cranfield_queries.jsonl"
@@ -246,14 +246,15 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
         return sparse.csr_array(sparse.vstack([rows] * COPIES))
 
     documents = known._replace(ids=known.ids * COPIES, titles=known.titles * COPIES, weights=often(known.weights))
-    many = index._replace(
+    many = copy(index)
+    many.__dict__.update(
         rows=often(index.rows),
         words=sparse.csc_array(often(index.words)),
         has=often(index.has),
         likely=sparse.csc_array(often(index.likely)),
         near=sparse.csr_array(sparse.block_diag([index.near] * COPIES)),
     )
-    result.remember(search_index=many, catalog=documents)
+    result.remember(search_index=many, documents_searched=documents)
     try:
         search(result, texts[0])
         seconds = []
@@ -262,7 +263,7 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
             search(result, text)
             seconds.append(process_time() - start)
     finally:
-        result.remember(search_index=index, catalog=known)
+        result.remember(search_index=index, documents_searched=known)
     return len(documents.ids), np.array(seconds)
 
 

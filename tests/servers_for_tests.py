@@ -42,15 +42,12 @@ def small_app(hosts=LOOPBACK, gate=None) -> Starlette:
     def large(request: Request) -> PlainTextResponse:
         return PlainTextResponse("x" * 20_000_000)
 
-    return Starlette(
-        routes=[
-            Route("/", lambda request: PlainTextResponse("hello")),
-            Route("/large", large),
-            Route("/take", take, methods=["POST"]),
-        ],
-        middleware=guard.protections(hosts, gate),
-        exception_handlers={guard.HTTPException: guard.plain_http_error, Exception: guard.plain_failure},
-    )
+    routes = [
+        Route("/", lambda request: PlainTextResponse("hello")),
+        Route("/large", large),
+        Route("/take", take, methods=["POST"]),
+    ]
+    return guard.application(routes, hosts, gate)
 
 
 @contextmanager

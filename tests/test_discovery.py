@@ -77,10 +77,7 @@ def naive_posterior(views, judged, says):
 
 def test_a_taste_is_the_posterior_of_the_linear_model():
     judged, says = np.array([0, 1, 2, 40, 41]), np.array([1.0, 1, 1, -1, -1])
-    taste = discovery.learn_taste(two_kinds(), judged[:3], judged[3:])
-    products = discovery._products(two_kinds(), judged) + discovery._CONSTANT
-    own = discovery._norms(two_kinds()) + discovery._CONSTANT
-    found = discovery._posterior(products, own, taste)
+    found = discovery.Taste(two_kinds(), judged[:3], judged[3:]).of_documents()
     np.testing.assert_allclose(found, naive_posterior(two_kinds(), judged, says), rtol=1e-8)
 
 
@@ -88,10 +85,7 @@ def test_what_is_liked_comes_first_and_more_judgements_make_it_surer():
     kinds = np.arange(60) < 30
     found = []
     for judged in ((np.array([0]), np.array([31])), (np.arange(8), np.arange(31, 39))):
-        taste = discovery.learn_taste(two_kinds(), *judged)
-        products = discovery._products(two_kinds(), taste.judged) + discovery._CONSTANT
-        own = discovery._norms(two_kinds()) + discovery._CONSTANT
-        found.append(discovery._posterior(products, own, taste))
+        found.append(discovery.Taste(two_kinds(), *judged).of_documents())
     assert all(mean[kinds].mean() > mean[~kinds].mean() for mean, _ in found)
     assert (found[1][1] <= found[0][1] + 1e-9)[39:].all()
 

@@ -17,7 +17,7 @@ from superwords import load
 from superwords.analysis.curation import add_choices
 from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
-from superwords.web.html import number
+from superwords.web.html import figure
 
 pytestmark = pytest.mark.browser
 VIEWS = {
@@ -170,7 +170,7 @@ def test_documents_and_different_words_are_counted(open_page) -> None:
     said = open_page("#/concepts").locator("main p").first.inner_text()
     assert "concepts in 40 documents, 40 different words." in said
     facts = open_page("#/concepts/1").locator("dl.facts").inner_text()
-    assert number(planted_model().concepts()["rows"][0]) in facts.split()  # as in the report
+    assert figure("number", planted_model().concepts()["rows"][0]) in facts.split()  # as in the report
 
 
 def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:

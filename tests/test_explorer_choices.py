@@ -176,7 +176,7 @@ def test_a_failed_write_is_one_sentence_and_changes_nothing(client, monkeypatch)
     def fail(*_):
         raise InputError("The choice cannot be kept in '/secret/place': disk full.")
 
-    monkeypatch.setattr("superwords.web.decider.add_choices", fail)
+    monkeypatch.setattr("superwords.analysis.curation.add_choices", fail)
     answer = client.post("/api/choices", json={"do": "hide", "concepts": [1]})
     assert (answer.status_code, "cannot be written" in answer.text) == (503, True)
     assert "/secret" not in answer.text

@@ -20,7 +20,7 @@ from superwords.analysis.documents import _densest, telling_passage
 from superwords.errors import InputError
 from superwords.posterior import resampling
 from superwords.search import index as searching
-from superwords.search import neighbours, terms
+from superwords.search import terms
 
 FRUIT, CARS = (THEMES[name] for name in ("orchard", "garage"))
 
@@ -37,7 +37,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [neighbours, terms, searching, naming, resampling])
+@pytest.mark.parametrize("module", [terms, searching, naming, resampling])
 def test_examples_in_docstrings_run(module):
     """Those that need a fitted model run in test_docstrings, as examples of the model's methods."""
     found = [one for one in doctest.DocTestFinder().find(module) if ">>> " in one.docstring]
@@ -185,7 +185,7 @@ def test_expected_words_are_probabilities_that_favour_what_a_document_uses():
 
 def test_a_document_without_neighbours_is_its_own():
     words = sparse.csr_array(np.eye(3))
-    np.testing.assert_array_equal(neighbours.nearest(words, words).toarray(), np.eye(3))
+    np.testing.assert_array_equal(searching.nearest(words, words).toarray(), np.eye(3))
 
 
 def test_similar_documents_are_trusted_where_they_tell_what_a_document_says():
@@ -197,8 +197,8 @@ def test_similar_documents_are_trusted_where_they_tell_what_a_document_says():
         idf = terms.inverse_document_frequency(counts)
         words = terms.bm25(counts, idf)
         expected = sparse.csr_array(np.ones((counts.shape[0], 1)))
-        near = neighbours.nearest(words, expected)
-        return neighbours.known_item_share(counts, words, idf, expected, near)
+        near = searching.nearest(words, expected)
+        return searching.known_item_share(counts, words, idf, expected, near)
 
     theme = np.repeat(np.arange(20), 6)
     topical = np.stack([rng.poisson(np.where(np.arange(400) // 20 == t, 1.5, 0.01)) for t in theme])

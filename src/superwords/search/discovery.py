@@ -19,6 +19,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import normalize
 
 from superwords.analysis.documents import concept_profiles, expected_words
+from superwords.analysis.prevalence import once
 from superwords.analysis.tables import of_shown, whole_number
 from superwords.errors import InputError
 from superwords.search.index import Catalog, catalog, search_index
@@ -45,17 +46,17 @@ class View(NamedTuple):
     scale: float  # mean squared length of a centred row
     share: float  # of the prior variance of a reader's taste
 
-    def products(self, rows: sparse.csr_array) -> np.ndarray:
-        """Return inner products of all documents with other rows (D, n), both centred."""
+    def covariances(self, rows: sparse.csr_array) -> np.ndarray:
+        """Return the prior covariances (D, n) of all documents with other rows."""
         plain = np.asarray((self.values @ rows.T).toarray())
         middle = self.values @ self.mean
         theirs = rows @ self.mean
-        return (plain - middle[:, None] - theirs[None, :] + self.mean @ self.mean) / self.scale
+        return self.share * ((plain - middle[:, None] - theirs[None, :] + self.mean @ self.mean) / self.scale)
 
-    def norms(self, rows: sparse.csr_array) -> np.ndarray:
-        """Return squared lengths of centred rows (n)."""
+    def variances(self, rows: sparse.csr_array) -> np.ndarray:
+        """Return the prior variances (n) of rows."""
         square = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        return (square - 2 * (rows @ self.mean) + self.mean @ self.mean) / self.scale
+        return self.share * ((square - 2 * (rows @ self.mean) + self.mean @ self.mean) / self.scale)
 
 
 def make_view(values: sparse.csr_array, share: float) -> View:
@@ -64,6 +65,7 @@ def make_view(values: sparse.csr_array, share: float) -> View:
     return View(values, mean, max(square - float(mean @ mean), 1e-12), share)
 
 
+@once
 def taste_views(result: Result) -> tuple[View, View]:
     """Return the documents' expected words (square roots) and BM25 weights, as taste sees them.
 
@@ -71,11 +73,8 @@ def taste_views(result: Result) -> tuple[View, View]:
     """
     if result.sampled is not None:
         return taste_views(result.sampled)
-    if "taste_views" not in result.__dict__:
-        expected, has = expected_words(result).sqrt(), normalize(search_index(result).has)
-        views = (make_view(sparse.csr_array(expected), _CONCEPTS), make_view(sparse.csr_array(has), 1 - _CONCEPTS))
-        result.remember(taste_views=views)
-    return result.__dict__["taste_views"]
+    expected, has = expected_words(result).sqrt(), normalize(search_index(result).has)
+    return make_view(sparse.csr_array(expected), _CONCEPTS), make_view(sparse.csr_array(has), 1 - _CONCEPTS)
 
 
 def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None = None) -> pd.DataFrame:
@@ -83,17 +82,15 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
 
     Parameters
     ----------
-    n : int
-        The largest number of documents.
+    n : int, at most
     among : iterable of str or DataFrame, optional
-        Ids of the documents to choose from, or a table with a column `document` such as `search` returns; all
-        documents by default. Their concepts are what is to be covered.
+        Ids of the documents to choose from and to cover, or a table with a column `document`; all by default.
 
     Returns
     -------
     DataFrame
-        In the order of selection: `document`, `adds` (its contribution to the share covered), `covered` (the share
-        covered by all documents so far), `title`, `concepts` (numbers of those it adds most to) and `concept_names`.
+        In the order of selection; `adds` is a document's contribution to the share covered, `covered` the share covered
+        so far, `concepts` those it adds most to.
 
     Examples
     --------
@@ -109,30 +106,44 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     value = shares / max(float(shares.sum()), 1e-12)
     chosen = _greedy(covers, value, whole_number(n, "documents"), np.ones(len(rows), bool))
     table = [
-        {
-            "document": documents.ids[rows[best]],
-            "adds": gain,
-            "title": documents.titles[rows[best]],
-            **_because(documents, adds),
-        }
-        for best, gain, adds in chosen
+        {"document": documents.ids[d], "adds": gain, "title": documents.titles[d], **_because(documents, adds)}
+        for d, gain, adds in ((rows[best], gain, adds) for best, gain, adds in chosen)
     ]
     frame = pd.DataFrame(table, columns=pd.Index(DIVERSE_COLUMNS))
     frame["covered"] = frame["adds"].astype(float).cumsum()
     return frame
 
 
-class Taste(NamedTuple):
-    """Hold the posterior of a linear model of a reader's taste; judgements are +1 or −1.
+class Taste:
+    """Learn a linear model of a reader's taste f from judgements of +1 or −1.
 
     f(d) = f_c(d) + f_w(d) + a constant, f_c linear in the square roots of the words expected of d under its concepts,
     f_w in the words' BM25 weights, both centred over the documents, with Gaussian priors. Only the judged documents
     enter, so only their inner products with the others are needed.
     """
 
-    judged: np.ndarray
-    inverse: np.ndarray  # (n, n) of the judgements' covariance
-    alpha: np.ndarray  # (n) inverse · judgements
+    def __init__(self, views: Sequence[View], liked: np.ndarray, disliked: np.ndarray) -> None:
+        self.views, self.judged = views, np.concatenate([liked, disliked])
+        judgement = np.concatenate([np.ones(len(liked)), -np.ones(len(disliked))])
+        shared = sum(one.covariances(one.values[self.judged]) for one in views)
+        self._with_judged = np.asarray(shared) + _CONSTANT
+        self._inverse = np.linalg.inv(self._with_judged[self.judged] + _NOISE * np.eye(len(self.judged)))
+        self._alpha = self._inverse @ judgement
+
+    def of_documents(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation (D) of f."""
+        own = np.asarray(sum(one.variances(one.values) for one in self.views))
+        return self._posterior(self._with_judged, own + _CONSTANT)
+
+    def of_concepts(self, result: Result) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation (J) of f_c for a document about one concept."""
+        view, profiles = self.views[0], sparse.csr_array(concept_profiles(result).sqrt())
+        return self._posterior(view.covariances(profiles)[self.judged].T, view.variances(profiles))
+
+    def _posterior(self, with_judged: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation from prior covariances and variances."""
+        explained = np.einsum("ij,jk,ik->i", with_judged, self._inverse, with_judged)
+        return with_judged @ self._alpha, np.sqrt(np.maximum(own - explained, 0.0))
 
 
 def recommend(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
@@ -146,15 +157,14 @@ def recommend(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any]
     ----------
     liked, disliked : sequence of str
         Ids of documents that were judged.
-    n : int
-        The largest number of documents.
+    n : int, at most
 
     Returns
     -------
     DataFrame
-        The best first: `document`, `score` (the probability that it is liked rather than disliked), `taste` with `low`
-        and `high` (how much it is liked on a scale where a liked document is 1, and its 95% interval), `title`,
-        `concepts` (numbers of those that contribute most) and `concept_names`. Judged documents are left out.
+        The best first, without those judged; `score` is the probability that a document is liked rather than disliked,
+        `taste` how much it is liked on a scale where a liked document is 1, with a 95% interval, `concepts` those that
+        contribute most.
 
     Examples
     --------
@@ -162,17 +172,13 @@ def recommend(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any]
     3
     """
     documents = catalog(result)
-    yes, no = _judged(documents, liked, disliked)
-    views = taste_views(result)
-    taste = learn_taste(views, yes, no)
-    with_judged = _products(views, taste.judged) + _CONSTANT
-    mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
+    taste = Taste(taste_views(result), *_judged(documents, liked, disliked))
+    mean, spread = taste.of_documents()
     probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
-    of_concepts = _concept_tastes(result, taste)[0]
+    of_concepts = taste.of_concepts(result)[0]
     worth = np.maximum(of_concepts, 0.0)
     worth = _DIVERSITY * worth / max(float(worth.max(initial=0.0)), 1e-12)
     others = np.isin(np.arange(len(probability)), taste.judged, invert=True)
-    # Ranked by probability and by what they add to the liked concepts.
     base = (1 - _DIVERSITY) * probability
     chosen = _greedy(documents.weights, worth, whole_number(n, "documents"), others, base)
     table = [
@@ -201,8 +207,8 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
     Returns
     -------
     DataFrame
-        `concept`, `name`, `taste` (how much a document about nothing else would be liked, on a scale where a liked
-        document is 1), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
+        `taste` is how much a document about nothing else would be liked, on a scale where a liked document is 1, with a
+        95% interval, `sure` the probability that its sign is right.
 
     Examples
     --------
@@ -210,8 +216,8 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
     True
     """
     documents = catalog(result)
-    taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))
-    mean, spread = _concept_tastes(result, taste)
+    taste = Taste(taste_views(result), *_judged(documents, liked, disliked))
+    mean, spread = taste.of_concepts(result)
     order = np.argsort(-mean, kind="stable")
     table = {
         "concept": order + 1,
@@ -222,39 +228,6 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
         "sure": norm.cdf(np.abs(mean) / np.maximum(spread, 1e-12))[order],
     }
     return of_shown(result, pd.DataFrame(table, columns=pd.Index(TASTE_COLUMNS)))
-
-
-def learn_taste(views: Sequence[View], liked: np.ndarray, disliked: np.ndarray) -> Taste:
-    """Return the posterior given the judgements."""
-    judged = np.concatenate([liked, disliked])
-    judgement = np.concatenate([np.ones(len(liked)), -np.ones(len(disliked))])
-    covariance = (_products(views, judged) + _CONSTANT)[judged] + _NOISE * np.eye(len(judged))
-    inverse = np.linalg.inv(covariance)
-    return Taste(judged, inverse, inverse @ judgement)
-
-
-def _posterior(with_judged: np.ndarray, own: np.ndarray, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of f from its prior covariances and variances."""
-    explained = np.einsum("ij,jk,ik->i", with_judged, taste.inverse, with_judged)
-    return with_judged @ taste.alpha, np.sqrt(np.maximum(own - explained, 0.0))
-
-
-def _products(views: Sequence[View], which: np.ndarray) -> np.ndarray:
-    """Return prior covariances of f between all documents and some (D, n), without the constant."""
-    return np.asarray(sum(one.share * one.products(one.values[which]) for one in views))
-
-
-def _norms(views: Sequence[View]) -> np.ndarray:
-    """Return prior variances of f (D), without the constant."""
-    return np.asarray(sum(one.share * one.norms(one.values) for one in views))
-
-
-def _concept_tastes(result: Result, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation (J) of f_c for a document about one concept."""
-    view = taste_views(result)[0]
-    profiles = sparse.csr_array(concept_profiles(result).sqrt())
-    with_judged = view.share * view.products(profiles)[taste.judged].T
-    return _posterior(with_judged, view.share * view.norms(profiles), taste)
 
 
 def _greedy(

@@ -16,11 +16,11 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from superwords.analysis.documents import expected_words, mean_weights, rows_of_documents, telling_passage, titles
+from superwords.analysis.prevalence import once
 from superwords.analysis.ranking import automatic_names
 from superwords.analysis.tables import sources, top_words, whole_number
 from superwords.errors import InputError
-from superwords.search.neighbours import known_item_share, nearest
-from superwords.search.terms import Terms, bm25, find_words, inverse_document_frequency, query_terms, read_terms
+from superwords.search.terms import bm25, find_words, inverse_document_frequency, query_terms, read_terms
 from superwords.text.languages import meaningful_nouns, stop_words
 
 if TYPE_CHECKING:
@@ -33,6 +33,15 @@ _LEAST_LINK = 0.1
 _MATCHING = 20
 _MARKERS = 5
 _INFORMATIVE = np.log(2.0)  # idf of a term that half of the rows contain
+N_NEAREST = 5
+_CANDIDATES = 50
+_BLOCK = 256
+# Documents, as a share or a number: more frequent terms discriminate little and cost most.
+_COMMON, _MOST = 0.5, 5_000
+NEAR_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+N_ITEMS, N_TERMS = 200, 8
+_FEWEST_ITEMS, _FEWEST_TERMS = 10, 4
+_DEFAULT_SHARE = 0.5  # where there are too few documents to choose by
 
 
 class Catalog(NamedTuple):
@@ -44,58 +53,43 @@ class Catalog(NamedTuple):
     names: list[str]
 
 
+@once
+def documents_searched(result: Result) -> Catalog:
+    return Catalog(sources(result.corpus)[0], titles(result), mean_weights(result), automatic_names(result))
+
+
 def catalog(result: Result) -> Catalog:
-    """Return the documents of a result, made on first use; decisions that hide no concept share those of the draws."""
-    own = result.sampled if result.sampled is not None and not result.away else result
-    if "catalog" not in own.__dict__:
-        ids, title = sources(own.corpus)[0], titles(own)
-        own.remember(catalog=Catalog(ids, title, mean_weights(own), automatic_names(own)))
-    made: Catalog = own.__dict__["catalog"]
+    """Return the documents of a result; decisions that hide no concept share those of the draws."""
+    made = documents_searched(result.sampled if result.sampled is not None and not result.away else result)
     return made._replace(names=[result.names.get(j, name) for j, name in enumerate(made.names, 1)])
 
 
-class SearchIndex(NamedTuple):
-    """Hold the arrays that a search reads. Rows are documents."""
+class SearchIndex:
+    """Compute the arrays that a search reads. Rows are documents."""
 
-    terms: Terms  # of the corpus's rows
-    rows: sparse.csr_array  # (documents, rows)
-    row_idf: np.ndarray  # of the terms among rows: a term of half the documents may still tell passages apart
-    words: sparse.csc_array  # (documents, terms) BM25
-    has: sparse.csr_array  # the same by documents
-    likely: sparse.csc_array  # (documents, V) expected words times their idf, of length 1
-    word_idf: np.ndarray  # (V)
-    near: sparse.csr_array  # (documents, documents)
-    near_share: float
-
-
-def search_index(result: Result) -> SearchIndex:
-    """Return the index of a result, made on first use: the ranking is that of the draws, whatever people decided."""
-    if result.sampled is not None:
-        return search_index(result.sampled)
-    if "search_index" not in result.__dict__:
-        terms, rows = read_terms(result.corpus), rows_of_documents(result)
-        counts = sparse.csr_array(rows @ terms.counts)
+    def __init__(self, result: Result) -> None:
+        self.terms = read_terms(result.corpus)  # of the corpus's rows
+        self.rows = rows_of_documents(result)  # (documents, rows)
+        # Among rows, since a term of half the documents may still tell passages apart.
+        self.row_idf = inverse_document_frequency(self.terms.counts)
+        counts = sparse.csr_array(self.rows @ self.terms.counts)
         idf = inverse_document_frequency(counts)
-        words = bm25(counts, idf)
+        self.has = bm25(counts, idf)  # (documents, terms)
+        self.words = sparse.csc_array(self.has)
         expected = expected_words(result)
-        word_idf = inverse_document_frequency(sparse.csr_array(rows @ result.corpus.counts))
-        near = nearest(words, expected)
-        near_share = known_item_share(counts, words, idf, expected, near)
-        # In place and in single precision: for many documents this is the largest part of the index.
-        expected.data *= word_idf.astype(np.float32)[expected.indices]
-        index = SearchIndex(
-            terms=terms,
-            rows=rows,
-            row_idf=inverse_document_frequency(terms.counts),
-            words=sparse.csc_array(words),
-            has=words,
-            likely=sparse.csc_array(normalize(expected, copy=False)),
-            word_idf=word_idf,
-            near=near,
-            near_share=near_share,
-        )
-        result.remember(search_index=index)
-    return result.__dict__["search_index"]
+        self.word_idf = inverse_document_frequency(sparse.csr_array(self.rows @ result.corpus.counts))
+        self.near = nearest(self.has, expected)  # (documents, documents)
+        self.near_share = known_item_share(counts, self.has, idf, expected, self.near)
+        # (documents, V) expected words times their idf, of length 1. In place and in single precision: for many
+        # documents this is the largest part of the index.
+        expected.data *= self.word_idf.astype(np.float32)[expected.indices]
+        self.likely = sparse.csc_array(normalize(expected, copy=False))
+
+
+@once
+def search_index(result: Result) -> SearchIndex:
+    """Return the index of a result: the ranking is that of the draws, whatever people decided."""
+    return SearchIndex(result) if result.sampled is None else search_index(result.sampled)
 
 
 def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
@@ -104,17 +98,14 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     Parameters
     ----------
     query : str
-        Words, as one would type them.
-    n : int
-        The largest number of documents.
+    n : int, at most
 
     Returns
     -------
     DataFrame
-        `document`, `score`, `title` (or first words), `words` (of the query that the document contains, except those
-        that half of all rows contain), `concepts` (numbers of those that link it to the query, the strongest first),
-        `concept_names`, `near` (the similar documents that add most to its score) and `passage` (the most relevant
-        excerpt; empty if no texts are kept). Documents that score 0 are left out.
+        `words` are those of the query that the document contains, except those that half of all rows contain,
+        `concepts` those that link it to the query, the strongest first, `near` the similar documents that add most to
+        its score, `passage` the most relevant excerpt. Documents that score 0 are left out.
 
     Examples
     --------
@@ -126,8 +117,7 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
 
 def search_scores(result: Result, query: str) -> np.ndarray:
     """Return the score of every document (D), in the order of `catalog(result).ids`."""
-    index = search_index(result)
-    return _scores(index, _read_query(result, index, query))[1]
+    return _scores(search_index(result), _read_query(result, query))[1]
 
 
 def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
@@ -149,13 +139,12 @@ def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
 
 def _answer(result: Result, query: str, n: int) -> tuple[pd.DataFrame, _Query, np.ndarray]:
     """Return the table of `search` with the rows of the passages, the query, and how much it uses each concept."""
-    index, documents = search_index(result), catalog(result)
-    asked = _read_query(result, index, query)
-    own, score = _scores(index, asked)
+    asked = _read_query(result, query)
+    own, score = _scores(search_index(result), asked)
     order = np.argsort(-score, kind="stable")[: whole_number(n, "documents")]
     best = order[score[order] > 0]
-    profile = _profile(documents.weights, own)
-    rows = [_hit(result, index, documents, asked, own, int(d), profile) for d in best]
+    profile = _profile(catalog(result).weights, own)
+    rows = [_hit(result, asked, own, int(d), profile) for d in best]
     table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "row"]))
     table["score"] = score[best].astype(float)
     return table, asked, profile
@@ -167,26 +156,20 @@ class _Query(NamedTuple):
     informative: dict[str, int]  # columns of its words, except stop words and those of half of the rows
     words: np.ndarray  # (V) how often it has each word of the vocabulary
     unknown: list[str]
-    forms: dict[str, int]  # beginnings of its informative words in a text
+    forms: dict[str, int]  # beginnings of its informative words in a text: as written, and their stems
 
 
-def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
+def _read_query(result: Result, query: str) -> _Query:
     if not isinstance(query, str):
         raise InputError(f"query={query!r} is not text; give a few words to look for.")
     if not query.strip():
         raise InputError("The query is empty; give a few words to look for.")
-    times: Counter[int] = Counter()
-    written: dict[str, int] = {}
-    stems: dict[int, str] = {}
-    unknown: list[str] = []
-    for word, term in query_terms(query, index.terms.tokenizer):
-        column = index.terms.columns.get(term)
-        if column is None:
-            unknown.append(word)
-        else:
-            times[column] += 1
-            written[word] = column
-            stems[column] = term
+    index = search_index(result)
+    found = query_terms(query, index.terms.tokenizer)
+    known = [(word, term, index.terms.columns[term]) for word, term in found if term in index.terms.columns]
+    times = Counter(column for _, _, column in known)
+    written = {word: column for word, _, column in known}
+    stems = {column: term.removesuffix("i") for _, term, column in known}
     # Stop words of the texts' language may be rare in short rows.
     language = (result.corpus.notes.get("recipe") or {}).get("language")
     ignored = stop_words(language) - meaningful_nouns(language) if language else frozenset()
@@ -195,10 +178,15 @@ def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
         for word, column in written.items()
         if index.row_idf[column] > _INFORMATIVE and word.lower() not in ignored
     }
-    columns, counts = np.array(list(times), int), np.array(list(times.values()), float)
     informative = informative or written
-    words = find_words(result.corpus, query)
-    return _Query(columns, counts, informative, words, unknown, _forms(informative, stems))
+    return _Query(
+        columns=np.array(list(times), int),
+        times=np.array(list(times.values()), float),
+        informative=informative,
+        words=find_words(result.corpus, query),
+        unknown=[word for word, term in found if term not in index.terms.columns],
+        forms=informative | {stems[column]: column for column in informative.values()},
+    )
 
 
 def _scores(index: SearchIndex, asked: _Query) -> tuple[np.ndarray, np.ndarray]:
@@ -225,10 +213,9 @@ def _profile(weights: sparse.csr_array, own: np.ndarray) -> np.ndarray:
     return np.maximum(among - np.asarray(weights.mean(axis=0)).ravel(), 0.0)
 
 
-def _hit(
-    result: Result, index: SearchIndex, documents: Catalog, asked: _Query, own: np.ndarray, d: int, profile: np.ndarray
-) -> dict[str, Any]:
+def _hit(result: Result, asked: _Query, own: np.ndarray, d: int, profile: np.ndarray) -> dict[str, Any]:
     """Return a row of `search` without its score."""
+    index, documents = search_index(result), catalog(result)
     concept, weight = _entries(documents.weights, d)
     link = weight * profile[concept]
     strong = np.argsort(-link, kind="stable")[:_MOST_LINKS]
@@ -272,10 +259,97 @@ def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: 
     return best, telling_passage(texts[best], marks)
 
 
-def _forms(informative: dict[str, int], stems: dict[int, str]) -> dict[str, int]:
-    """Return the beginnings that find a query's words in a text: as written, and their stems.
+def nearest(words: sparse.csr_array, expected: sparse.csr_array, n: int = N_NEAREST) -> sparse.csr_array:
+    """Return (D, D): the shares of each document's n nearest others, or of itself where it has none.
 
-    >>> _forms({"taxes": 0, "economies": 1}, {0: "tax", 1: "economi"})
-    {'taxes': 0, 'economies': 1, 'tax': 0, 'econom': 1}
+    Similarity is the cosine of the terms' weights (`words`, such as BM25's) times the affinity Σ_i √(p(i|d) p(i|d')) of
+    the `expected` words (D, V): near documents share rare words and use the same concepts.
+
+    >>> words = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> nearest(words, words / 2).toarray().round(2).tolist()
+    [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
     """
-    return informative | {stems[column].removesuffix("i"): column for column in informative.values()}
+    return nearest_of(np.arange(words.shape[0]), words, words, expected, n)
+
+
+def nearest_of(
+    which: np.ndarray,
+    own_words: sparse.csr_array,
+    words: sparse.csr_array,
+    expected: sparse.csr_array,
+    n: int = N_NEAREST,
+) -> sparse.csr_array:
+    """Return (len(which), D): `nearest` of some documents, with the rows of `own_words` as their terms."""
+    n_documents, n_terms = words.shape
+    holders = np.bincount(words.indices, minlength=n_terms)
+    rare = np.flatnonzero(holders <= max(min(_COMMON * n_documents, _MOST), 10))  # all of a tiny corpus
+    others = normalize(words[:, rare]).T.tocsr()
+    rows = normalize(own_words[:, rare])
+    root = sparse.csr_array(expected.sqrt())
+    found, shares = np.zeros((len(which), n), np.int64), np.zeros((len(which), n), np.float32)
+    for start in range(0, len(which), _BLOCK):
+        cosine = sparse.csr_array(rows[start : start + _BLOCK] @ others)
+        for r, own in enumerate(which[start : start + _BLOCK]):
+            part = slice(cosine.indptr[r], cosine.indptr[r + 1])
+            other, value = cosine.indices[part], cosine.data[part]
+            other, value = other[other != own], value[other != own]
+            if len(other) > _CANDIDATES:
+                best = np.argpartition(-value, _CANDIDATES - 1)[:_CANDIDATES]
+                other, value = other[best], value[best]
+            value = value * (root[other] @ root[[own]].toarray().ravel())
+            best = np.lexsort((other, -value))[:n]
+            other, value = other[best], value[best]
+            total = value.sum()
+            other, value = (other, value / total) if total > 0 else (np.array([own]), np.ones(1))
+            found[start + r, : len(other)], shares[start + r, : len(other)] = other, value
+    row = np.repeat(np.arange(len(which)), n)
+    near = sparse.coo_array((shares.ravel(), (row, found.ravel())), shape=(len(which), n_documents))
+    near = sparse.csr_array(near)
+    near.eliminate_zeros()
+    return near
+
+
+def known_item_share(
+    counts: sparse.csr_array,
+    words: sparse.csr_array,
+    idf: np.ndarray,
+    expected: sparse.csr_array,
+    near: sparse.csr_array,
+) -> float:
+    """Return the weight of similar documents in a score, chosen by known-item search.
+
+    For up to 200 documents, eight terms drawn by tf-idf (at most half of its terms) form a query and are removed from
+    the document once. The result is the largest of `NEAR_SHARES` at which the mean reciprocal rank of the documents is
+    within one standard error of the best.
+    """
+    rng = np.random.default_rng(0)
+    which = np.flatnonzero(np.diff(counts.indptr) >= _FEWEST_TERMS)
+    if len(which) < _FEWEST_ITEMS:
+        return _DEFAULT_SHARE
+    which = np.sort(rng.choice(which, min(N_ITEMS, len(which)), replace=False))
+    query = sparse.vstack([_sample_terms(counts[[d]], idf, rng) for d in which], format="csr")
+    rest = sparse.csr_array(counts[which] - query)
+    rest.eliminate_zeros()
+    reduced = bm25(rest, idf, float(counts.sum() / counts.shape[0]))
+    own = np.asarray((query @ words.T).todense())
+    at = np.arange(len(which))
+    own[at, which] = np.asarray(query.multiply(reduced).sum(axis=1)).ravel()
+    from_near = np.asarray((near @ own.T).T)
+    reduced_near = nearest_of(which, reduced, words, expected)
+    from_near[at, which] = np.asarray(reduced_near.multiply(own).sum(axis=1)).ravel()
+    found = []
+    for share in NEAR_SHARES:
+        score = (1 - share) * own + share * from_near
+        found.append(1 / (1 + (score > score[at, which][:, None]).sum(axis=1)))
+    mean = np.mean(found, axis=1)
+    best = int(np.argmax(mean))
+    error = float(np.std(found[best]) / np.sqrt(len(which)))
+    return max(share for share, value in zip(NEAR_SHARES, mean) if value >= mean[best] - error)
+
+
+def _sample_terms(row: sparse.csr_array, idf: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
+    weight = row.data * idf[row.indices]
+    n_terms = min(N_TERMS, len(weight) // 2)
+    chosen = rng.choice(row.indices, n_terms, replace=False, p=weight / weight.sum())
+    ones = np.ones(len(chosen))
+    return sparse.csr_array((ones, (np.zeros(len(chosen), int), chosen)), shape=row.shape)

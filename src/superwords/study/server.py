@@ -208,9 +208,6 @@ class StudyPages:
             raise HTTPException(404)
         return Response(data, media_type="image/png", headers=KEEP)
 
-    def static_file(self, request: Request) -> Response:
-        return self.static(request.path_params["name"])
-
 
 class ChoicePages(StudyPages):
     """A study of tasks with right answers: every person sees the tasks that were answered least so far."""
@@ -295,14 +292,11 @@ def read_fields(request: Request, body: bytes) -> dict[str, str]:
 
 def create_app(pages: StudyPages, hosts: Sequence[str] = LOOPBACK, with_token: bool = False) -> Starlette:
     """Create the application; it answers for `hosts`, and `with_token` requires the link of the study."""
-    return Starlette(
-        routes=[
-            Route("/", pages.show),
-            Route("/vote", pages.vote, methods=["POST"]),
-            Route("/thanks", pages.thanks),
-            Route("/cloud/{name}.png", pages.picture),
-            Route("/static/{name}", pages.static_file),
-        ],
-        middleware=guard.protections(hosts, (pages.token, NO_TOKEN) if with_token else None),
-        exception_handlers={HTTPException: guard.plain_http_error, Exception: guard.plain_failure},
-    )
+    routes = [
+        Route("/", pages.show),
+        Route("/vote", pages.vote, methods=["POST"]),
+        Route("/thanks", pages.thanks),
+        Route("/cloud/{name}.png", pages.picture),
+        Route("/static/{name}", pages.static),
+    ]
+    return guard.application(routes, hosts, (pages.token, NO_TOKEN) if with_token else None)

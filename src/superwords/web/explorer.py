@@ -1,8 +1,9 @@
-"""Serve the explorer: a page, and a model's tables and parts as JSON or CSV, with the decisions made so far."""
+"""Serve the explorer: a page, a model's tables and parts as JSON or CSV, and decisions about its concepts."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import threading
 from collections import OrderedDict
@@ -15,17 +16,21 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from superwords.analysis import curation
+from superwords.analysis.naming import checked_name, pasted
+from superwords.analysis.ranking import automatic_names
+from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.search.discovery import taste_views
 from superwords.search.index import search_index
+from superwords.storage.model_file import Choice
 from superwords.web import concepts, documents, guard, relations
 from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import FORMULAS, Catalog
-from superwords.web.decider import Decider
 from superwords.web.serving import LOOPBACK, set_aside
 from superwords.web.tables import PAGES, Table, call, read_query
 
@@ -39,6 +44,11 @@ ANSWER_BYTES, ANSWERS_BYTES = 2**20, 2**26  # of one cached answer, and of all
 ENTRY_BYTES = 4_000  # of an address and headers, at most
 # Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
 _MOST_INDEXED = 20_000
+MOST_CONCEPTS = 2_000  # of one decision
+LONGEST_REPLY = 1_000_000  # characters of pasted names
+CHANGED = "The model file has changed since it was opened, so nothing was saved; open the model again."
+UNWRITABLE = "This could not be saved: the model file cannot be written."
+READ_ONLY = "Nothing is decided here: the model was opened to be read only."
 NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 
 
@@ -96,9 +106,10 @@ class Explorer:
     """Handle the requests of the web application for one model."""
 
     def __init__(self, model: ConceptModel, path: Path | None = None, read_only: bool = False) -> None:
-        self.decider = Decider(None if read_only else path)
+        self.path = None if read_only else path  # of the file that keeps decisions
+        self._turn, self._seen = threading.Lock(), self._mark()
         worker = None if path is None else BoundedModel(path)
-        self.answers = Answers(Catalog(model, worker, self.decider.path is not None))
+        self.answers = Answers(Catalog(model, worker, self.path is not None))
         # Few at a time: threads that compute take the interpreter from the one that answers.
         self._formulas, self._costly, self._others = (guard.Turnstile(n) for n in (1, 1, 2))
         self.static = guard.static_files(Path(__file__).parent / "static")
@@ -162,9 +173,9 @@ class Explorer:
         return JSONResponse(await run_in_threadpool(self._decide, given))
 
     def _decide(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        with self.decider.turn:
+        with self._turn:
             before = self.catalog
-            model = self.decider.decide(before.model, given)
+            model = self._decided(before.model, given)
             is_same = model.result_.away == before.model.result_.away
             catalog = before.renamed(model) if is_same else Catalog(model, before.worker, before.decides, before.index)
             self.answers = Answers(catalog)
@@ -172,27 +183,85 @@ class Explorer:
             threading.Thread(target=self.warm_up, daemon=True).start()
         return concepts.model(catalog)
 
-    async def static_file(self, request: Request) -> Response:
-        return self.static(request.path_params.get("name", "explorer.html"))
+    def _mark(self) -> tuple[int, int, int] | None:
+        try:
+            known = None if self.path is None else self.path.stat()
+        except OSError:
+            return None
+        return None if known is None else (known.st_ino, known.st_size, known.st_mtime_ns)
+
+    def _decided(self, model: ConceptModel, given: Mapping[str, Any]) -> ConceptModel:
+        """Return a model like this one that follows the decision as well, which its file now holds.
+
+        Nothing is written if somebody else has written another model there.
+        """
+        if self.path is None:
+            raise HTTPException(403, READ_ONLY)
+        made = None if given.get("do") == "undo" else _made(model, given)
+        # Before it is stored, so that an invalid decision is refused.
+        choices = curation.undone(model.choices_) if made is None else [*model.choices_, *made]
+        decided = copy.copy(model).choose(choices)
+        if not decided.result_.shown:
+            raise InputError("No concept would be left to show.")
+        if self._seen is None or self._mark() != self._seen:
+            raise HTTPException(409, CHANGED)
+        try:
+            curation.undo_choices(self.path) if made is None else curation.add_choices(self.path, made)
+        except InputError:
+            # Its sentence names the file; the browser need not know where it is.
+            raise HTTPException(503, UNWRITABLE) from None
+        self._seen = self._mark()
+        return decided
 
 
-def plain_input_error(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"{error}\n", 400)
+def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
+    """Return the choices that a request asks for."""
+    result = model.result_
+    match given.get("do"):
+        case "themes":  # several, as one decision
+            themes = given.get("themes")
+            if not isinstance(themes, list) or not themes or not all(isinstance(one, dict) for one in themes):
+                raise HTTPException(400)
+            made = [choice for one in themes for choice in curation.gather(result, _text(one, "name"), _concepts(one))]
+            return [one._replace(made=made[0].made) for one in made]
+        case "propose":
+            reply = _text(given, "text")[:LONGEST_REPLY]
+            return curation.propose(result, pasted(result, reply, curation.decisions(model.choices_).taken()))
+        case "accept" if given.get("concepts") is None:
+            return curation.accept(result)
+        case "rename":
+            name, concept = checked_name(_text(given, "name")), _concepts(given)[0]
+            is_automatic = name == automatic_names(result)[concept_index(result, concept)]
+            return curation.rename(result, {concept: "" if is_automatic else name})
+        case "gather":
+            return curation.gather(result, _text(given, "name"), _concepts(given))
+        case "merge" | "hide" | "restore" | "accept" as act:
+            return getattr(curation, act)(result, _concepts(given))
+    raise HTTPException(400)
+
+
+def _concepts(given: Mapping[str, Any]) -> list[int]:
+    concepts = given.get("concepts")
+    if not isinstance(concepts, list) or not 1 <= len(concepts) <= MOST_CONCEPTS:
+        raise HTTPException(400)
+    if not all(type(one) is int for one in concepts):
+        raise HTTPException(400)
+    return concepts
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    text = given.get(name)
+    if not isinstance(text, str):
+        raise HTTPException(400)
+    return text
 
 
 def create_app(explorer: Explorer, hosts: Sequence[str] = LOOPBACK, token: str | None = None) -> Starlette:
     """Return the application for these host names; `token` is needed once, in the address."""
-    return Starlette(
-        routes=[
-            Route("/", explorer.static_file),
-            Route("/static/{name}", explorer.static_file),
-            Route("/api/choices", explorer.decide, methods=["POST"]),
-            Route("/api/{name:path}.{kind}", explorer.page),
-        ],
-        middleware=guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
-        exception_handlers={
-            HTTPException: guard.plain_http_error,
-            InputError: plain_input_error,
-            Exception: guard.plain_failure,
-        },
-    )
+    routes = [
+        Route("/", explorer.static),
+        Route("/static/{name}", explorer.static),
+        Route("/api/choices", explorer.decide, methods=["POST"]),
+        Route("/api/{name:path}.{kind}", explorer.page),
+    ]
+    return guard.application(routes, hosts, None if token is None else (token, NO_TOKEN))

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from superwords.errors import InputError
 from superwords.web.serving import bracketed
 
 BODY_SECONDS = 20.0
@@ -125,20 +128,22 @@ def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode())
 
 
-def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> list[Middleware]:
-    """Return the middleware of an application: headers, host names, and a token with the message of its refusal."""
+def application(routes: Sequence[Route], hosts: Sequence[str], gate: tuple[str, str] | None = None) -> Starlette:
+    """Return an application for these host names; the gate is a token with the message of its refusal."""
     allowed = [bracketed(host) for host in hosts]
     layers = [Middleware(SafeHeaders), Middleware(TrustedHostMiddleware, allowed_hosts=allowed, www_redirect=False)]
     if gate is not None:
         layers.append(Middleware(TokenGate, token=gate[0], refusal=gate[1]))
-    return layers
+    handlers = {HTTPException: _http_error, InputError: _input_error, Exception: _failure}
+    return Starlette(routes=routes, middleware=layers, exception_handlers=handlers)
 
 
-def static_files(folder: Path, headers: Mapping[str, str] | None = None) -> Callable[[str], Response]:
-    """Return what answers with a file of a folder by its name; the files are read once, now."""
+def static_files(folder: Path, headers: Mapping[str, str] | None = None) -> Callable[[Request], Response]:
+    """Return what answers with a file of a folder by the name in the address; the files are read once, now."""
     known = {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix in STATIC_TYPES}
 
-    def answer(name: str) -> Response:
+    def answer(request: Request) -> Response:
+        name = request.path_params.get("name", "explorer.html")
         if name not in known:
             raise HTTPException(404)
         return Response(known[name], media_type=STATIC_TYPES[Path(name).suffix], headers=headers)
@@ -175,16 +180,19 @@ async def bounded_body(request: Request, most_bytes: int) -> bytes:
     return bytes(body)
 
 
-def plain_http_error(request: Request, error: Exception) -> Response:
+def _http_error(request: Request, error: Any) -> Response:
     """Answer a refusal with one short sentence that reveals nothing of the machine."""
-    assert isinstance(error, HTTPException)
     given = REASONS.get(error.status_code, error.detail)
     # The rest of a body that was refused is not read, so the connection cannot be used again.
     headers = {**(error.headers or {}), **({"Connection": "close"} if error.status_code in (408, 413) else {})}
     return PlainTextResponse(f"{given}\n", error.status_code, headers)
 
 
-def plain_failure(request: Request, error: Exception) -> Response:
+def _input_error(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"{error}\n", 400)
+
+
+def _failure(request: Request, error: Exception) -> Response:
     # The server ends a connection on which something failed.
     headers = {"Connection": "close"}
     return PlainTextResponse("Something went wrong here; please try again.\n", 500, headers)

@@ -1,21 +1,47 @@
-"""A self-contained page: it loads nothing and runs only its own scripts."""
+"""A self-contained page from templates: it loads nothing and runs only its own scripts."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from superwords.tabular import points
 from superwords.web.tables import Column, Table
 
 STATIC = Path(__file__).parent / "static"
-Row = dict[Any, Any]
+
+
+class Html(str):
+    """Text that is HTML already: `fill` escapes any other."""
+
+
+def fill(template: str, /, **values: Any) -> Html:
+    """Return a template with values in the places of its $names."""
+    safe = {name: value if isinstance(value, Html) else escape(str(value)) for name, value in values.items()}
+    return Html(Template(template).substitute(safe))
+
+
+def join(parts: Iterable[str], between: str = "") -> Html:
+    return Html(between.join(parts))
+
+
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def read_parts(name: str) -> dict[str, str]:
+    """Return the templates in a file of static/, each below a comment with its name."""
+    parts = re.split(r"<!-- (.+) -->", _static(name))
+    return {part: " ".join(text.split()) for part, text in zip(parts[1::2], parts[2::2])}
 
 
 def whole_page(title: str, body: str, script: str | None = None) -> str:
@@ -23,8 +49,7 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
 
     The policy names style and script by their hashes, so that a browser uses these and no other.
     """
-    style = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("base.css", "report.css"))
-    code = (STATIC / script).read_text(encoding="utf-8") if script else ""
+    style, code = _static("base.css") + _static("report.css"), _static(script) if script else ""
     style_hash, code_hash = (
         base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (style, code)
     )
@@ -32,95 +57,76 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
     if code:
         policy += f"; script-src 'sha256-{code_hash}'"
         body += f"\n<script>{code}</script>"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return fill(_static("page.html"), policy=policy, title=title, style=Html(style), body=Html(body))
 
 
-def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> str:
+def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> Html:
     """Return a table with these heads above rows that are HTML already."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return Html(f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 
 
-def row_html(*cells: tuple[str, bool]) -> str:
-    """Return a row; each cell is HTML already, with whether it is a number, the first is the row's head."""
-    (head, _), *others = cells
-    inside = "".join(
-        f'<td class="number">{text}</td>' if is_number else f"<td>{text}</td>" for text, is_number in others
-    )
-    return f'<tr><th scope="row">{head}</th>{inside}</tr>'
+def row_html(head: str, *cells: str) -> str:
+    """Return a row of cells, its head and those made by `cell_html`."""
+    return f'<tr><th scope="row">{head}</th>{"".join(cells)}</tr>'
 
 
-def table_html(table: Table, link: Callable[[Row], str], *keys: str, most: int | None = None) -> str:
-    """Return the first rows and the columns of these keys, as the explorer describes them.
+def cell_html(text: str, is_number: bool = True, attributes: str = "") -> str:
+    number = ' class="number"' if is_number else ""
+    return f"<td{number}{attributes}>{text}</td>"
 
-    `link` makes the HTML of a concept's name.
+
+def table_html(
+    table: Table,
+    link: Callable[[int, str], str],
+    *keys: str,
+    most: int | None = None,
+    attributes: str = "",
+    with_values: bool = False,
+) -> Html:
+    """Return the first rows and the columns of these keys (or all), as the explorer describes them.
+
+    `link` makes the HTML of a concept's name; `with_values` adds what a script sorts by.
     """
-    columns = [next(one for one in table.columns if one.key == key) for key in keys]
-    rows = "".join(
-        row_html(*((cell_html(column, row, link), column.is_numeric) for column in columns))
-        for row in table.rows.head(most or len(table.rows)).to_dict("records")
-    )
-    return html_table([one.label for one in columns], rows)
+    columns, rows = [one for key in keys for one in table.columns if one.key == key] or table.columns, ""
+    for row in table.rows.head(most or len(table.rows)).to_dict("records"):
+        cells = []
+        for one in columns[1:]:
+            value = f"{np.nan_to_num(float(row[one.key])):.6g}" if with_values else ""
+            known = f' data-label="{one.label}" data-value="{value}"' if with_values else ""
+            cells.append(cell_html(content(one, row, link), one.is_numeric, known))
+        rows += row_html(content(columns[0], row, link), *cells)
+    return html_table([one.label for one in columns], rows, attributes)
 
 
-def cell_html(column: Column, row: Row, link: Callable[[Row], str]) -> str:
-    """Return one cell by the kind of its column."""
+def content(column: Column, row: dict[Any, Any], link: Callable[[int, str], str]) -> str:
+    """Return what a cell shows, by the kind of its column."""
     value = row[column.key]
-    interval = [row[name] for name in (column.low, column.high) if name is not None]
+    linked: Any = row.get(column.link)
+    if column.kind in _FIGURES:
+        return figure(column.kind, value, *(row[name] for name in (column.low, column.high) if name))
     match column.kind:
         case "concept":
-            return link({"concept": row[str(column.link)], "name": value})
+            return link(linked, value)
         case "concepts":
-            pairs = zip(row[str(column.link)], value)
-            return "; ".join(link({"concept": j, "name": name}) for j, name in pairs)
+            return "; ".join(map(link, linked, value))
         case "words":
             return escape(", ".join(value or []))
-        case "share":
-            return share(value, *interval)
-        case "difference":
-            return difference(value, *interval)
-        case "number":
-            return number(value)
-        case "decimal":
-            return "–" if pd.isna(value) else f"{value:.0f}" if abs(value) >= 100 else f"{value:.3f}"
         case "of":
-            return f"{number(value)} of {row[str(column.link)]}"
+            return f"{figure('number', value)} of {linked}"
     return escape(str(value))
 
 
-def number(value: float | None) -> str:
-    """Return a count, or a mean of counts, with one decimal, as in the explorer."""
-    if value is None or pd.isna(value):
-        return "–"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def share(value: Any, low: Any = None, high: Any = None) -> str:
-    """Return a share in percent, with its interval where there is one."""
+def figure(kind: str, value: Any, *interval: Any) -> Html:
+    """Return a number, decimal, share (in percent) or difference (in points) as in the explorer, with its interval."""
     if pd.isna(value):
-        return "–"
-    return _percent(value) if pd.isna(low) else _with_interval(*map(_percent, (value, low, high)))
-
-
-def difference(value: Any, *interval: Any) -> str:
-    """Return a difference of shares in percentage points, with its interval where there is one."""
-    if pd.isna(value):
-        return "–"
-    told = (points(one, 0 if abs(one) >= 0.0995 or abs(one) < 0.0005 else 1) for one in (value, *interval))
-    return _with_interval(*told) if interval else next(told)
-
-
-def _with_interval(value: str, low: str, high: str) -> str:
-    return f'{value} <span class="interval">({low} to {high})</span>'
+        return Html("–")
+    text, *bounds = (_FIGURES[kind](one) for one in (value, *interval) if not pd.isna(one))
+    return Html(f'{text} <span class="interval">({" to ".join(bounds)})</span>' if bounds else text)
 
 
 def _percent(value: float) -> str:
-    """Return a percentage with about two significant digits, as in the explorer."""
+    """Return a percentage with about two significant digits."""
     size = 100 * value
     if 99 < size < 100:
         return f"{min(99.9, size):.1f}%"
@@ -129,6 +135,9 @@ def _percent(value: float) -> str:
     return f"{size:.{0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2}f}%"
 
 
-def figure_numbers(table: str) -> str:
-    """Return the numbers of the figure above as a table that opens on a click."""
-    return f"<details><summary>The numbers of this figure</summary>{table}</details>"
+_FIGURES: dict[str, Callable[[float], str]] = {
+    "number": lambda value: f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}",
+    "decimal": lambda value: f"{value:.0f}" if abs(value) >= 100 else f"{value:.3f}",
+    "share": _percent,
+    "difference": lambda value: points(value, 0 if abs(value) >= 0.0995 or abs(value) < 0.0005 else 1),
+}

@@ -15,24 +15,23 @@ import pandas as pd
 
 from superwords.analysis.effects import outcome
 from superwords.errors import InputError
-from superwords.files import write_named
+from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
-from superwords.plots import model_plots
+from superwords.plots import relation_plots
+from superwords.plots.model_plots import chain_traces
 from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
 from superwords.web import concepts, html, relations
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_svg
-from superwords.web.tables import Column, Table
+from superwords.web.html import Html
+from superwords.web.tables import Table
 
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
 READ_FIRST = 10  # documents
 DIFFERENCES = 20
-_LEFTOVER = "Do not rely on it: a handful of {}, a single word, or seldom found again in fits to samples."
-_AGAIN = "Found again counts the fits to samples of the documents that find it too."
-_STABILITY = "Stability is how surely another chain finds it: the share of the other chains' draws that do."
 # In the words of `superwords fit --help`.
 PRIORS = {
     "alpha_omega": "How readily new concepts appear (α_ω)",
@@ -49,7 +48,13 @@ PRIORS = {
 
 def write_report(model: ConceptModel, path: str | Path, *given: Any, **settings: Any) -> Path:
     """Write `report_page` to one HTML file, whole or not at all."""
-    return write_named(path, report_page(model, *given, **settings), "report")
+    out = Path(path)
+    page = report_page(model, *given, **settings)
+    try:
+        write_atomic(out, page.encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"The report {str(out)!r} could not be written: {error.strerror or error}.") from None
+    return out
 
 
 def report_page(
@@ -65,48 +70,54 @@ def report_page(
     `over_time` is a column of dates, years or numbers (the first of dates or years if None), `effects` a formula,
     `corpus` the name of what was read.
     """
+    from superwords import __version__
+
     report = Report(model)
     columns = report.chosen_columns(groups)
-    body = [
-        f"<h1>{escape(title)}</h1>",
-        report.corpus_facts(corpus),
-        f'<p class="verdict">{escape(str(model.verdict()))} <a href="#sampling">How it was sampled</a></p>',
-        report.concepts(),
-        *map(report.groups, columns),
-        report.time(over_time),
-        report.effects(effects),
-        report.themes(),
-        report.reading(),
-        "<h2>Every concept</h2>",
-        *(report.concept(concept, columns) for concept in model.result_.shown),
-        report.sampling(),
-    ]
-    text = "\n".join(filter(None, body))
-    skip = '<a class="skip" href="#concepts">Skip to the concepts</a>'
-    return html.whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
+    body = report.part(
+        "page",
+        title=title,
+        facts=report.facts(corpus),
+        date=f"{date.today():%d %B %Y}",
+        version=__version__,
+        verdict=model.verdict(),
+        concepts=report.concepts(),
+        groups=html.join(map(report.groups, columns)),
+        time=report.time(over_time),
+        effects=report.effects(effects),
+        themes=report.themes(),
+        reading=report.reading(),
+        each=html.join(report.concept(concept, columns) for concept in model.result_.shown),
+        sampling=report.sampling(),
+    )
+    return html.whole_page(title, body, "report.js")
 
 
 class Report:
-    """Make the sections of the report, from the tables that the explorer shows; a section without content is empty."""
+    """Make the sections of the report, from the tables that the explorer shows and the texts in static/report.html.
+
+    A section without content is empty.
+    """
 
     def __init__(self, model: ConceptModel) -> None:
         self.model, self.corpus, self.catalog = model, model.corpus_, Catalog(model)
-        self.rows = self.catalog.rows
+        self.rows, self.texts = self.catalog.rows, html.read_parts("report.html")
 
-    def link(self, one: html.Row, words: str = "") -> str:
+    def part(self, name: str, /, **values: Any) -> Html:
+        return html.fill(self.texts[name], rows=self.rows, Rows=self.rows.capitalize(), **values)
+
+    def link(self, concept: int, name: str, words: str = "") -> Html:
         """Return the name of a concept, with how reliable it is."""
-        mark = self.catalog.marks[one["concept"]]
-        anchor = f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
-        return f"{anchor}{' *' if mark['leftover'] else ''} {words}<small>{escape(mark['text'])}</small>"
+        mark = self.catalog.marks[concept]
+        anchor = f'<a href="#concept-{concept}">{concept}. {escape(name)}</a>'
+        return Html(f"{anchor}{' *' if mark['leftover'] else ''} {words}<small>{escape(mark['text'])}</small>")
 
-    def table(self, table: Table, *keys: str, most: int | None = None) -> str:
+    def table(self, table: Table, *keys: str, most: int | None = None) -> Html:
         """Return some columns of a table of the explorer."""
         return html.table_html(table, self.link, *keys, most=most)
 
-    def corpus_facts(self, name: str | None) -> str:
+    def facts(self, name: str | None) -> Html:
         """Return what was read: corpus, first and last date, numbers of documents and words."""
-        from superwords import __version__
-
         corpus = self.corpus
         rows = [] if name is None else [("Corpus", name)]
         for column in self.catalog.time_columns[:1]:
@@ -123,43 +134,26 @@ class Report:
         empty = corpus.notes.get("empty_documents") or []
         if empty:
             rows.append((f"{self.rows.capitalize()} without any of these words", f"{len(empty):,}"))
-        made = f"Made on {date.today():%d %B %Y} by superwords {__version__}."
-        return f'{_facts_list(rows)}<p class="quiet">{escape(made)}</p>'
+        return _facts_list(rows)
 
-    def concepts(self) -> str:
+    def concepts(self) -> Html:
         """Return the table of all concepts, which a script can sort and filter."""
-        table, explained = concepts.concepts(self.catalog), _AGAIN if self.catalog.n_pilots else _STABILITY
-        own = {"documents": Column("documents", "Documents", "number")} if self.corpus.parent is not None else {}
-        columns = {one.key: one for one in table.columns} | own
-        if own:
-            explained += " Documents counts those that use it in at least one passage."
-        keys = ["prevalence", "strength", "documents", "n_words", "coherence", "found_again", "stability"]
-        shown = [columns[key] for key in keys if key in columns]
-        rows = ""
-        for row in table.rows.to_dict("records"):
-            words = f'<span class="words">{escape(", ".join(row["top_words"]))}</span>'
-            cells = "".join(
-                f'<td class="number" data-label="{one.label}" data-value="{np.nan_to_num(float(row[one.key])):.6g}">'
-                f"{html.cell_html(one, row, self.link)}</td>"
-                for one in shown
-            )
-            rows += f'<tr><th scope="row">{self.link(row, words)}</th>{cells}</tr>'
-        legend = f"<p>* {_LEFTOVER.format(self.rows)}</p>" if table.rows["leftover"].any() else ""
-        heads = ["Concept", *(one.label for one in shown)]
-        whole = html.html_table(heads, rows, ' id="concept-table" class="cards"')
-        return (
-            '<h2 id="concepts">Concepts</h2>'
-            "<p>A concept is a set of words that are used together; each has its most characteristic words, the most "
-            "prevalent first. A concept's number is a label, the same in every table, not a rank. "
-            f"Prevalence is the share of all {self.rows} that use it, strength its mean weight in those that do; both "
-            "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw "
-            f"uses for it, on average. Coherence is how often its ten first words occur in the same {self.rows} (1: "
-            f"always, 0: as often as by chance). {explained} A concept is settled if the chains agree on its "
-            "prevalence and strength: those of each chain lie in the 95% intervals of the others.</p>"
-            f'{legend}<div class="filter" hidden><label for="filter">Filter concepts</label>'
-            '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
-            + whole.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
-        )
+        rows = concepts.concepts(self.catalog).rows
+        again = "found again" if self.catalog.n_pilots else "stability"
+        # Of passages, also the number of their documents.
+        whole = [] if self.corpus.parent is None else ["documents"]
+        columns = ("concept", "prevalence", "strength", *whole, "mean words", "coherence", again)
+        table = self.catalog.table(rows, *columns)
+        words = dict(zip(rows["concept"], rows["top_words"]))
+
+        def link(concept: int, name: str) -> str:
+            return self.link(concept, name, f'<span class="words">{escape(", ".join(words[concept]))}</span>')
+
+        drawn = html.table_html(table, link, attributes=' id="concept-table" class="cards"', with_values=True)
+        drawn = Html(drawn.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence'))
+        legend = Html(f"<p>* {self.part('leftover')}</p>" if rows["leftover"].any() else "")
+        explained = html.join(map(self.part, [again, *whole]), " ")
+        return self.part("concepts", explained=explained, legend=legend, table=drawn)
 
     def chosen_columns(self, asked: str | Sequence[str] | None) -> list[str]:
         """Return the given columns; by default those of the fit, or the first that divides the documents."""
@@ -181,36 +175,31 @@ class Report:
         key = self.catalog.column(column)
         table = self.catalog.called("by_group", key, 0)
         sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
-        counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
         missing = self.corpus.n_documents - int(sizes.sum())
-        without = f" {missing:,} {self.rows} without a {column} are left out." if missing else ""
-        labels, differences = sorted(self.catalog.group_columns[column]), ""
+        labels, differences = sorted(self.catalog.group_columns[column]), Html("")
         if len(labels) == 2:
-            first, second = labels
-            differences = (
-                f"<p>The largest differences: the share of each group's {self.rows} that use a concept, and "
-                f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
-            ) + self.table(
-                concepts.group_differences(self.catalog, column, first, second),
-                *("name", "one", "other", "difference"),
-                most=DIFFERENCES,
-            )
+            compared = concepts.group_differences(self.catalog, column, *labels)
+            shown = self.table(compared, "name", "one", "other", "difference", most=DIFFERENCES)
+            differences = self.part("differences", first=labels[0], second=labels[1], table=shown)
         label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
-        return (
-            f"<h2>Who speaks of what: {escape(column)}</h2>"
-            f"<p>{escape(f'{self.rows.capitalize()} by {column}: {counts}.{without}')}</p>{differences}"
-            + _picture(lambda: model_plots.group_prevalence(self.model, key), label)
-            + self._prevalences(table, "group")
+        return self.part(
+            "groups",
+            column=column,
+            counts=", ".join(f"{label} {size:,}" for label, size in sizes.items()),
+            without=f" {missing:,} {self.rows} without a {column} are left out." if missing else "",
+            differences=differences,
+            picture=_picture(lambda: relation_plots.group_prevalence(self.model, key), label),
+            numbers=self._prevalences(table, "group"),
         )
 
-    def _prevalences(self, table: pd.DataFrame, by: str) -> str:
+    def _prevalences(self, table: pd.DataFrame, by: str) -> Html:
         """Return the prevalence of every concept in every group or period: the numbers of a figure."""
         known = table.set_index(["concept", by])[["prevalence", "prevalence_low", "prevalence_high"]]
         columns, rows = list(dict.fromkeys(table[by])), ""
         for j in self.model.result_.shown:
-            shares = ((html.share(*known.loc[(j, one)]), True) for one in columns)
-            rows += html.row_html((self.link({"concept": j, "name": self.catalog.names[j - 1]}), False), *shares)
-        return html.figure_numbers(html.html_table(("Concept", *map(str, columns)), rows))
+            shares = (html.cell_html(html.figure("share", *known.loc[(j, one)])) for one in columns)
+            rows += html.row_html(self.link(j, self.catalog.names[j - 1]), *shares)
+        return self.part("numbers", table=html.html_table(("Concept", *map(str, columns)), rows))
 
     def time(self, column: Any = None) -> str:
         """Return rising and falling concepts."""
@@ -226,16 +215,15 @@ class Report:
             raise
         if trends.rows.empty:
             return ""
-        first, last = trends.rows["first"].iloc[0], trends.rows["last"].iloc[0]
         label = f"Share of {self.rows} that use a concept by {column}, with intervals; × is a period without any"
-        return (
-            f'<h2 id="time">Over time: {escape(str(column))}</h2>'
-            f"<p>From {escape(first)} to {escape(last)}. Change is how far a straight line through the shares of "
-            f"{self.rows} that use a concept rises or falls from the first period to the last, in percentage points "
-            "with a 95% interval.</p>"
-            + self.table(trends, "name", "change", "probability_rises")
-            + _picture(lambda: model_plots.small_multiples(self.model, column), label)
-            + self._prevalences(self.catalog.called("over_time", column, None), "period")
+        return self.part(
+            "time",
+            column=column,
+            first=trends.rows["first"].iloc[0],
+            last=trends.rows["last"].iloc[0],
+            table=self.table(trends),
+            picture=_picture(lambda: relation_plots.small_multiples(self.model, column), label),
+            numbers=self._prevalences(self.catalog.called("over_time", column, None), "period"),
         )
 
     def themes(self) -> str:
@@ -243,19 +231,11 @@ class Report:
         if len(self.model.result_.shown) < 2:
             return ""
         table = relations.themes(self.catalog)
-        origin = (
-            "These themes are proposed, by a tree of the words and documents that concepts share, cut where the "
-            "draws agree most."
-            if table.notes["proposed"]
-            else "These themes were made by people."
-        )
+        made = "These themes were made by people."
+        origin = self.part("proposed themes") if table.notes["proposed"] else made
         label = "Tree of the concepts by shared words and documents; the table has the themes"
-        return (
-            f'<h2 id="themes">Themes</h2><p>{origin} Prevalence is the share of {self.rows} that use any concept of '
-            "the theme, mean over the draws that find all of them, with a 95% interval.</p>"
-            + self.table(table, "theme", "prevalence", "names")
-            + _picture(lambda: model_plots.concept_tree(self.model), label)
-        )
+        picture = _picture(lambda: relation_plots.concept_tree(self.model), label)
+        return self.part("themes", origin=origin, table=self.table(table), picture=picture)
 
     def effects(self, formula: str | None) -> str:
         """Return effects of columns, where a formula was given."""
@@ -264,12 +244,12 @@ class Report:
         table = relations.effect_table(self.catalog, formula)
         drawn = self.catalog.called("effects", formula, "prevalence")
         label = f"Effects of {formula} on the prevalence of concepts"
-        return (
-            f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to '
-            f"{outcome(self.rows)}, in percentage points with 95% intervals: the other columns held fixed (filled), "
-            "and the column alone (hollow). The concepts with the surest effects are shown.</p>"
-            + _picture(lambda: model_plots.effect_intervals(self.model, drawn), label)
-            + html.figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
+        return self.part(
+            "effects",
+            formula=formula,
+            outcome=outcome(self.rows),
+            picture=_picture(lambda: relation_plots.effect_intervals(self.model, drawn), label),
+            numbers=self.part("numbers", table=self.table(table, "name", "label", "effect", "unadjusted")),
         )
 
     def reading(self) -> str:
@@ -280,23 +260,18 @@ class Report:
         for one in self.model.diverse(READ_FIRST).to_dict("records"):
             document, title = str(one["document"]), str(one["title"])
             label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
-            pairs = zip(one["concepts"], one["concept_names"])
-            links = "; ".join(self.link({"concept": j, "name": name}) for j, name in pairs)
-            rows += html.row_html((label, False), (links, False), (f"{one['covered']:.0%}", True))
-        return (
-            f'<h2 id="reading">What to read first</h2><p>{READ_FIRST} documents that together cover as much as '
-            "possible: each is the one that adds most to those above it. Covered is the share of the collection’s "
-            "concepts that a reader has met by then, each concept counting by its share of the text.</p>"
-            + html.html_table(("Document", "Adds most of", "Covered so far"), rows)
-        )
+            links = "; ".join(map(self.link, one["concepts"], one["concept_names"]))
+            rows += html.row_html(label, html.cell_html(links, False), html.cell_html(f"{one['covered']:.0%}"))
+        table = html.html_table(("Document", "Adds most of", "Covered so far"), rows)
+        return self.part("reading", n=READ_FIRST, table=table)
 
-    def concept(self, concept: int, columns: Iterable[str]) -> str:
+    def concept(self, concept: int, columns: Iterable[str]) -> Html:
         """Return one concept with how many documents use it, its cloud, words, groups and passages."""
         catalog, corpus = self.catalog, self.corpus
         known, mark = concepts.concept(catalog, concept), catalog.marks[concept]
 
         def whole(name: str) -> str:
-            return html.number(None if known[name] is None else round(known[name]))
+            return html.figure("number", None if known[name] is None else round(known[name]))
 
         usage = f"Used by {whole('rows')} of {corpus.n_documents:,} {self.rows}"
         if corpus.parent is not None:
@@ -305,64 +280,57 @@ class Report:
         if known["much_like"] is not None:
             usage += f" Much like {known['much_like']}."
         if mark["leftover"]:
-            usage += f" {_LEFTOVER.format(self.rows)}"
-        words = self.table(concepts.concept_words(catalog, concept), "word", "probability", "share_used", most=WORDS)
-        tables = (concepts.concept_groups(catalog, concept, column) for column in columns)
-        by_group = "".join(self.table(one, "group", "prevalence", "top_words") for one in tables)
+            usage += f" {self.part('leftover')}"
         label = f"Word cloud of concept {concept}; the table beside it has the words"
-        return (
-            f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
-            f'<h3 id="name-{concept}">{concept}. {escape(known["name"])}</h3><p>{usage}</p>'
-            f'<div class="beside">{cloud_svg(concepts.scores(catalog, concept), label, CLOUD_WORDS)}{words}</div>'
-            f"{by_group}{self._passages(concept)}</section>"
+        words = concepts.concept_words(catalog, concept)
+        groups = (concepts.concept_groups(catalog, concept, column) for column in columns)
+        return self.part(
+            "concept",
+            concept=concept,
+            name=known["name"],
+            usage=usage,
+            cloud=Html(cloud_svg(concepts.scores(catalog, concept), label, CLOUD_WORDS)),
+            words=self.table(words, "word", "probability", "share_used", most=WORDS),
+            groups=html.join(self.table(one, "group", "prevalence", "top_words") for one in groups),
+            passages=self._passages(concept),
         )
 
-    def _passages(self, concept: int) -> str:
+    def _passages(self, concept: int) -> Html:
         """Return a few passages with what each is called, and its groups if there are any."""
         if self.corpus.texts is None:
-            return ""
+            return Html("")
         quotes = ""
         for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records"):
-            labels = [row[key] for key in [one.key for one in self.catalog.label_columns] if row[key] is not None]
-            source = f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
-            quotes += (
-                f"<blockquote><p>{escape(concepts.passage(self.catalog, self.corpus.texts[row['row']], concept))}</p>"
-                f'<p class="quiet">{escape(source)}, weight {html.share(row["weight"])}</p></blockquote>'
-            )
-        return f"<h4>Passages</h4>{quotes}" if quotes else ""
+            labels = [row[one.key] for one in self.catalog.label_columns if row[one.key] is not None]
+            source = f"{row['label']} ({', '.join(labels)})" if labels else row["label"]
+            passage = concepts.passage(self.catalog, self.corpus.texts[row["row"]], concept)
+            quotes += self.part("quote", passage=passage, source=source, weight=html.figure("share", row["weight"]))
+        return Html(f"<h4>Passages</h4>{quotes}" if quotes else "")
 
-    def sampling(self) -> str:
+    def sampling(self) -> Html:
         """Return how far the chains agree, what other chains find, and the settings."""
         others = concepts.others(self.catalog)
-        found = (
-            '<h3 id="others">Concepts of other chains</h3><p>These are found by too few chains to be '
-            f"listed.</p>{self.table(others, 'words', 'chains')}"
-        )
-        return (
-            '<h2 id="sampling">How it was sampled</h2><h3>Do the chains agree?</h3>'
-            "<p>Several chains were run from different starts. R-hat compares them: it is 1 if they agree. The "
-            "effective sample size is the number of independent draws that would be as precise, and the Monte-Carlo "
-            "error is the standard error of the mean over the draws.</p>"
-            + self.table(concepts.convergence(self.catalog), "quantity", "rhat", "ess", "mcse")
-            + _picture(
-                lambda: model_plots.chain_traces(self.model), "Each traced quantity by draw, a line for each chain"
-            )
-            + ("" if others.rows.empty else found)
-            + f"<h3>Settings</h3>{_facts_list(_settings(self.model))}"
+        table = concepts.convergence(self.catalog)
+        return self.part(
+            "sampling",
+            table=self.table(table, "quantity", "rhat", "ess", "mcse"),
+            picture=_picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain"),
+            others=Html("") if others.rows.empty else self.part("others", table=self.table(others)),
+            settings=_facts_list(_settings(self.model)),
         )
 
 
-def _picture(draw: Callable[[], Any], label: str) -> str:
+def _picture(draw: Callable[[], Any], label: str) -> Html:
     """Return a figure inside the page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         data = base64.b64encode(figure_bytes(draw(), "png", dpi=110)).decode("ascii")
-    return f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>'
+    return Html(f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>')
 
 
-def _facts_list(rows: list[tuple[str, str]]) -> str:
+def _facts_list(rows: list[tuple[str, str]]) -> Html:
     inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
-    return f'<dl class="facts">{inside}</dl>'
+    return Html(f'<dl class="facts">{inside}</dl>')
 
 
 def _settings(model: ConceptModel) -> list[tuple[str, str]]:

@@ -68,6 +68,7 @@ COLUMNS = {
     "prevalence": Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
     "mean prevalence": Column("prevalence", "Prevalence", "share"),
     "strength": Column("strength", "Strength", "share", "strength_low", "strength_high"),
+    "documents": Column("documents", "Documents", "number"),
     "mean words": Column("n_words", "Words", "number"),
     "coherence": Column("coherence", "Coherence", "decimal"),
     "exclusivity": Column("exclusivity", "Exclusivity", "share"),
