@@ -24,7 +24,7 @@ from superwords import fit
 from superwords.fitting.defaults import N_SWEEPS
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.result import Result
-from superwords.search.index import NEAR_SHARES, catalog, nearest, search, search_index, search_scores
+from superwords.search.index import NEAR_SHARES, Search, catalog, nearest, search, search_index
 from superwords.search.terms import K1, B, Terms, bm25, inverse_document_frequency, query_terms
 
 DOCUMENTS, QUERIES = "cranfield.jsonl.gz", "cranfield_queries.jsonl"
@@ -199,7 +199,7 @@ def experiment(lab: Lab, seeds: int = 2, sweeps: int = N_SWEEPS) -> pd.DataFrame
         model = lab.model(f"cranfield-{sweeps}-{seed}.sw", make)
         queries = read_queries(lab.data, catalog(model.result_).ids)
         if not judged.has(step=f"{OURS} {seed}"):
-            values = np.array([search_scores(model.result_, text) for text in queries.texts])
+            values = np.array([Search(model.result_, text).score for text in queries.texts])
             judged.add(_judged([Scores(OURS, str(seed), values)], f"{OURS} {seed}", queries.relevant))
     index = search_index(model.result_)
     counts = sparse.csr_array(index.rows @ index.terms.counts)

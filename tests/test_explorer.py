@@ -382,7 +382,7 @@ def test_five_thousand_documents_and_five_hundred_concepts() -> None:
                 print(f"{name:20} {time.perf_counter() - began:.3f} s {len(answer.content):8,} bytes")
                 assert answer.status_code == 200
                 assert len(answer.content) < 100_000
-    page = documents.documents(explorer.catalog).page(search="499", rows=50)
+    page = documents.documents(explorer.catalog).page({"search": "499", "rows": "50"})
     assert page["total"] > 10
 
 

@@ -139,7 +139,7 @@ def test_near_duplicates_are_pointed_out() -> None:
     catalog.concept_rows = catalog.concept_rows.assign(
         much_like=pd.Series([2, *[None] * (len(catalog.concept_rows) - 1)], dtype=object)
     )
-    assert concepts.concepts(catalog).page(sort="much_like")["rows"][0]["much_like"] == 2
+    assert concepts.concepts(catalog).page({"sort": "much_like"})["rows"][0]["much_like"] == 2
 
 
 def test_differences_and_pairs_of_groups_have_scales_of_their_own(client) -> None:

@@ -59,5 +59,5 @@ def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
     )
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
     assert f'<th scope="row">{words}</th><td>2 of 3</td>' in report_page(told)
-    page = others(Catalog(told)).page()
+    page = others(Catalog(told)).page({})
     assert page["rows"] == [{"words": words, "chains": "2 of 3"}]

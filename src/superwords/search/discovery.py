@@ -248,6 +248,8 @@ def _greedy(
 
 def _rows(documents: Catalog, which: Any, name: str, least: int = 1) -> np.ndarray:
     """Return the numbers of the documents with these ids."""
+    if which is None:
+        which = ()
     if isinstance(which, pd.DataFrame):
         if "document" not in which:
             raise InputError(f"{name}: the table has no column 'document'; give ids, or a table from search.")
@@ -265,10 +267,7 @@ def _rows(documents: Catalog, which: Any, name: str, least: int = 1) -> np.ndarr
 
 
 def _judged(documents: Catalog, liked: Any, disliked: Any) -> tuple[np.ndarray, np.ndarray]:
-    yes, no = (
-        _rows(documents, () if which is None else which, name, least=0)
-        for which, name in ((liked, "liked"), (disliked, "disliked"))
-    )
+    yes, no = _rows(documents, liked, "liked", least=0), _rows(documents, disliked, "disliked", least=0)
     if not len(yes) and not len(no):
         raise InputError("No judgement is given; give the ids of documents that are liked, or disliked.")
     both = np.intersect1d(yes, no)

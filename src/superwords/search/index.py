@@ -112,12 +112,7 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     >>> list(model.search("coffee", n=3).columns[:2])
     ['document', 'score']
     """
-    return _answer(result, query, n)[0][COLUMNS]
-
-
-def search_scores(result: Result, query: str) -> np.ndarray:
-    """Return the score of every document (D), in the order of `catalog(result).ids`."""
-    return _scores(search_index(result), _read_query(result, query))[1]
+    return Search(result, query).hits(n)[COLUMNS]
 
 
 def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
@@ -125,77 +120,96 @@ def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
 
     A concept is {concept, name, share}; a hit is a row of `search` with its passage's `row`.
     """
-    hits, asked, profile = _answer(result, query, n)
-    total = max(float(profile.sum()), 1e-12)
+    found = Search(result, query)
+    names, profile, total = found.documents.names, found.profile, max(float(found.profile.sum()), 1e-12)
     spoken = [j for j in np.argsort(-profile, kind="stable")[:_MARKERS] if profile[j] > _LEAST_LINK * total]
-    names = catalog(result).names
     return {
         "query": query,
-        "unknown": asked.unknown,
+        "unknown": found.unknown,
         "concepts": [{"concept": int(j) + 1, "name": names[j], "share": float(profile[j] / total)} for j in spoken],
-        "hits": hits.to_dict("records"),
+        "hits": found.hits(n).to_dict("records"),
     }
 
 
-def _answer(result: Result, query: str, n: int) -> tuple[pd.DataFrame, _Query, np.ndarray]:
-    """Return the table of `search` with the rows of the passages, the query, and how much it uses each concept."""
-    asked = _read_query(result, query)
-    own, score = _scores(search_index(result), asked)
-    order = np.argsort(-score, kind="stable")[: whole_number(n, "documents")]
-    best = order[score[order] > 0]
-    profile = _profile(catalog(result).weights, own)
-    rows = [_hit(result, asked, own, int(d), profile) for d in best]
-    table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "row"]))
-    table["score"] = score[best].astype(float)
-    return table, asked, profile
+class Search:
+    """Score all documents by a query, and give the reasons of the best."""
 
+    def __init__(self, result: Result, query: str) -> None:
+        if not isinstance(query, str):
+            raise InputError(f"query={query!r} is not text; give a few words to look for.")
+        if not query.strip():
+            raise InputError("The query is empty; give a few words to look for.")
+        self.result, self.index, self.documents = result, search_index(result), catalog(result)
+        index = self.index
+        found = query_terms(query, index.terms.tokenizer)
+        self.unknown = [word for word, term in found if term not in index.terms.columns]
+        known = [(word, term, index.terms.columns[term]) for word, term in found if term in index.terms.columns]
+        written = {word: column for word, _, column in known}
+        # Stop words of the texts' language may be rare in short rows.
+        language = (result.corpus.notes.get("recipe") or {}).get("language")
+        ignored = stop_words(language) - meaningful_nouns(language) if language else frozenset()
+        # Columns of its words, except stop words and those of half of the rows, and their beginnings in a text: as
+        # written, and their stems.
+        self.informative = {
+            word: column
+            for word, column in written.items()
+            if index.row_idf[column] > _INFORMATIVE and word.lower() not in ignored
+        } or written
+        stems = {column: term.removesuffix("i") for _, term, column in known}
+        self.forms = self.informative | {stems[column]: column for column in self.informative.values()}
+        times = Counter(column for _, _, column in known)
+        by_words = index.words[:, np.array(list(times), int)] @ np.array(list(times.values()), float)
+        asked = find_words(result.corpus, query)
+        word = np.flatnonzero(asked)
+        by_concepts = index.likely[:, word] @ (asked[word] * index.word_idf[word])
+        # By the documents' own words and concepts, and with those of their nearest documents.
+        self.own = (1 - CONCEPT_SHARE) * _scaled(by_words) + CONCEPT_SHARE * _scaled(by_concepts)
+        self.score = (1 - index.near_share) * self.own + index.near_share * (index.near @ self.own)
+        self.profile = _profile(self.documents.weights, self.own)
 
-class _Query(NamedTuple):
-    columns: np.ndarray  # of its known terms
-    times: np.ndarray
-    informative: dict[str, int]  # columns of its words, except stop words and those of half of the rows
-    words: np.ndarray  # (V) how often it has each word of the vocabulary
-    unknown: list[str]
-    forms: dict[str, int]  # beginnings of its informative words in a text: as written, and their stems
+    def hits(self, n: int) -> pd.DataFrame:
+        """Return the table of `search` with the rows of the passages."""
+        order = np.argsort(-self.score, kind="stable")[: whole_number(n, "documents")]
+        best = order[self.score[order] > 0]
+        table = pd.DataFrame([self._hit(int(d)) for d in best], columns=pd.Index([*COLUMNS, "row"]))
+        return table.assign(score=self.score[best].astype(float))
 
+    def _hit(self, d: int) -> dict[str, Any]:
+        documents = self.documents
+        concept, weight = _entries(documents.weights, d)
+        link = weight * self.profile[concept]
+        strong = np.argsort(-link, kind="stable")[:_MOST_LINKS]
+        linked = concept[strong[link[strong] > _LEAST_LINK * max(float(link.sum()), 1e-12)]].tolist()
+        has = set(_entries(self.index.has, d)[0].tolist())
+        other, share = _entries(self.index.near, d)
+        gives = share * self.own[other] * (other != d)
+        givers = [int(other[k]) for k in np.argsort(-gives, kind="stable")[:_MOST_NEAR] if gives[k] > 0]
+        row, passage = self._passage(d, linked)
+        return {
+            "document": documents.ids[d],
+            "row": row,
+            "title": documents.titles[d],
+            "words": [word for word, column in self.informative.items() if column in has],
+            "concepts": [j + 1 for j in linked],
+            "concept_names": [documents.names[j] for j in linked],
+            "near": [documents.ids[one] for one in givers],
+            "passage": passage,
+        }
 
-def _read_query(result: Result, query: str) -> _Query:
-    if not isinstance(query, str):
-        raise InputError(f"query={query!r} is not text; give a few words to look for.")
-    if not query.strip():
-        raise InputError("The query is empty; give a few words to look for.")
-    index = search_index(result)
-    found = query_terms(query, index.terms.tokenizer)
-    known = [(word, term, index.terms.columns[term]) for word, term in found if term in index.terms.columns]
-    times = Counter(column for _, _, column in known)
-    written = {word: column for word, _, column in known}
-    stems = {column: term.removesuffix("i") for _, term, column in known}
-    # Stop words of the texts' language may be rare in short rows.
-    language = (result.corpus.notes.get("recipe") or {}).get("language")
-    ignored = stop_words(language) - meaningful_nouns(language) if language else frozenset()
-    informative = {
-        word: column
-        for word, column in written.items()
-        if index.row_idf[column] > _INFORMATIVE and word.lower() not in ignored
-    }
-    informative = informative or written
-    return _Query(
-        columns=np.array(list(times), int),
-        times=np.array(list(times.values()), float),
-        informative=informative,
-        words=find_words(result.corpus, query),
-        unknown=[word for word, term in found if term not in index.terms.columns],
-        forms=informative | {stems[column]: column for column in informative.values()},
-    )
-
-
-def _scores(index: SearchIndex, asked: _Query) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores (D) by the documents' own words and concepts, and those with their nearest documents'."""
-    by_words = index.words[:, asked.columns] @ asked.times
-    word = np.flatnonzero(asked.words)
-    by_concepts = index.likely[:, word] @ (asked.words[word] * index.word_idf[word])
-    own = (1 - CONCEPT_SHARE) * _scaled(by_words) + CONCEPT_SHARE * _scaled(by_concepts)
-    return own, (1 - index.near_share) * own + index.near_share * (index.near @ own)
+    def _passage(self, d: int, linked: list[int]) -> tuple[int, str]:
+        """Return the row of a document that matches the query best, and its best excerpt."""
+        index, rows = self.index, _entries(self.index.rows, d)[0]
+        informative = np.array(list(self.informative.values()), int)
+        terms = (_entries(index.terms.counts, r)[0] for r in rows)
+        evidence = np.array([index.row_idf[np.intersect1d(one, informative)].sum() for one in terms])
+        best = int(rows[int(np.argmax(evidence))])
+        texts = self.result.corpus.texts
+        if texts is None:
+            return best, ""
+        marks = {form: float(index.row_idf[column]) for form, column in self.forms.items()}
+        if not evidence.max(initial=0.0):
+            marks |= {word: 1.0 for j in linked for word in top_words(self.result, j + 1, _MARKERS)}
+        return best, telling_passage(texts[best], marks)
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
@@ -213,50 +227,9 @@ def _profile(weights: sparse.csr_array, own: np.ndarray) -> np.ndarray:
     return np.maximum(among - np.asarray(weights.mean(axis=0)).ravel(), 0.0)
 
 
-def _hit(result: Result, asked: _Query, own: np.ndarray, d: int, profile: np.ndarray) -> dict[str, Any]:
-    """Return a row of `search` without its score."""
-    index, documents = search_index(result), catalog(result)
-    concept, weight = _entries(documents.weights, d)
-    link = weight * profile[concept]
-    strong = np.argsort(-link, kind="stable")[:_MOST_LINKS]
-    linked = concept[strong[link[strong] > _LEAST_LINK * max(float(link.sum()), 1e-12)]].tolist()
-    has = set(_entries(index.has, d)[0].tolist())
-    other, share = _entries(index.near, d)
-    gives = share * own[other] * (other != d)
-    givers = [int(other[k]) for k in np.argsort(-gives, kind="stable")[:_MOST_NEAR] if gives[k] > 0]
-    row, passage = _passage(result, index, asked, d, linked)
-    return {
-        "document": documents.ids[d],
-        "row": row,
-        "title": documents.titles[d],
-        "words": [word for word, column in asked.informative.items() if column in has],
-        "concepts": [j + 1 for j in linked],
-        "concept_names": [documents.names[j] for j in linked],
-        "near": [documents.ids[one] for one in givers],
-        "passage": passage,
-    }
-
-
 def _entries(matrix: sparse.csr_array, row: int) -> tuple[np.ndarray, np.ndarray]:
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     return matrix.indices[part], matrix.data[part]
-
-
-def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: list[int]) -> tuple[int, str]:
-    """Return the row of a document that matches a query best, and its best excerpt."""
-    rows = index.rows.indices[index.rows.indptr[d] : index.rows.indptr[d + 1]]
-    informative = np.array(list(asked.informative.values()), int)
-    evidence = np.array(
-        [index.row_idf[np.intersect1d(_entries(index.terms.counts, r)[0], informative)].sum() for r in rows]
-    )
-    best = int(rows[int(np.argmax(evidence))])
-    texts = result.corpus.texts
-    if texts is None:
-        return best, ""
-    marks = {form: float(index.row_idf[column]) for form, column in asked.forms.items()}
-    if not evidence.max(initial=0.0):
-        marks |= {word: 1.0 for j in linked for word in top_words(result, j + 1, _MARKERS)}
-    return best, telling_passage(texts[best], marks)
 
 
 def nearest(words: sparse.csr_array, expected: sparse.csr_array, n: int = N_NEAREST) -> sparse.csr_array:

@@ -32,7 +32,6 @@ _PART = re.compile(r'"([^"]*)"|(\S+)')
 
 
 def tokenizer_of(corpus: Corpus) -> str:
-    """Return the tokenizer of FTS5 for the language of a corpus: English words are stemmed."""
     return STEMMED if (corpus.notes.get("recipe") or {}).get("language", "en") == "en" else AS_WRITTEN
 
 
@@ -60,10 +59,7 @@ def read_terms(corpus: Corpus) -> Terms:
     for term, row in _instances(texts, tokenizer):
         terms.append(columns.setdefault(term, len(columns)))
         rows.append(row)
-    place = np.frombuffer(rows, np.int64), np.frombuffer(terms, np.int64)
-    tally = sparse.coo_array((np.ones(len(rows)), place), shape=(len(texts), len(columns)))
-    counts = sparse.csr_array(tally)
-    counts.sum_duplicates()
+    counts = sparse.csr_array((np.ones(len(rows)), (rows, terms)), shape=(len(texts), len(columns)))
     return Terms(columns, counts if corpus.texts is not None else sparse.csr_array(corpus.counts @ counts), tokenizer)
 
 
@@ -100,11 +96,12 @@ def bm25(
     return sparse.csr_array((value, (entries.row, entries.col)), shape=counts.shape)
 
 
-def _fill(database: sqlite3.Connection, name: str, texts: Iterable[str], tokenizer: str, *options: str) -> None:
-    """Make a table of FTS5 that holds these texts; `content=''` keeps their index alone."""
-    settings = ", ".join(["text", *options, f"tokenize='{tokenizer}'"])
+def _fill(
+    database: sqlite3.Connection, name: str, texts: Iterable[str], tokenizer: str, options: str = ", content=''"
+) -> None:
+    """Make a table of FTS5 with the index of these texts; without options it keeps the texts too."""
     try:
-        database.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({settings})")
+        database.execute(f"CREATE VIRTUAL TABLE {name} USING fts5(text, tokenize='{tokenizer}'{options})")
     except sqlite3.OperationalError as error:
         raise InputError(
             f"Search needs SQLite with its full-text search FTS5, which this Python lacks ({error})."
@@ -116,7 +113,7 @@ def _fill(database: sqlite3.Connection, name: str, texts: Iterable[str], tokeniz
 def _instances(texts: Iterable[str], tokenizer: str) -> Iterable[tuple[str, int]]:
     """Yield every term with the number of its text, in alphabetical order of terms."""
     with closing(sqlite3.connect(":memory:")) as database:
-        _fill(database, "texts", texts, tokenizer, "content=''")
+        _fill(database, "texts", texts, tokenizer)
         database.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, 'instance')")
         yield from database.execute("SELECT term, doc FROM terms")
 
@@ -135,14 +132,9 @@ class TextIndex:
         ids, metadata = sources(self.corpus)
         groups = [name for name in self.corpus.notes.get("groups", []) if name in metadata]
         columns = [ids, document_labels(self.corpus), *(map(str, metadata[name]) for name in groups)]
-        _fill(database, "said", self.corpus.texts or [], tokenizer_of(self.corpus), "content=''")
-        _fill(database, "labels", map(" · ".join, zip(*columns)), AS_WRITTEN, "content=''")
+        _fill(database, "said", self.corpus.texts or [], tokenizer_of(self.corpus))
+        _fill(database, "labels", map(" · ".join, zip(*columns)), AS_WRITTEN)
         return database
-
-    def make(self) -> None:
-        """Read the texts now."""
-        with self._turn:
-            _ = self._database
 
     def rows(self, query: str) -> np.ndarray:
         """Return the rows of the corpus that have all the words, the best first."""
@@ -164,13 +156,13 @@ class TextIndex:
             return ["" for _ in chosen]
         asked = f"SELECT rowid, snippet(said, 0, ?, ?, ' … ', {_SNIPPET_WORDS}) FROM said WHERE said MATCH ?"
         with closing(sqlite3.connect(":memory:")) as database:
-            _fill(database, "said", [texts[d] for d in chosen], tokenizer_of(self.corpus))
+            _fill(database, "said", [texts[d] for d in chosen], tokenizer_of(self.corpus), options="")
             known = dict(database.execute(asked, [BEGIN, END, match_words(query)]).fetchall())
         return [" ".join(known.get(k, "").split()) for k in range(len(chosen))]
 
 
 def match_words(query: str) -> str:
-    """Return a query of FTS5: all words, phrases in quotation marks as they are, `health*` for any ending.
+    """Return a query of FTS5: all words, quoted phrases as they are, `health*` for any ending.
 
     >>> match_words('Kennedy "health care" tax*')
     '"Kennedy" "health care" "tax" *'
@@ -210,9 +202,9 @@ def find_words(corpus: Corpus, query: str) -> np.ndarray:
     plain = re.findall(r"\w[\w'’-]*", query.lower())
     by_spelling, at = np.zeros(corpus.n_words), 0
     while at < len(plain):
-        entries = (" ".join(plain[at : at + length]) for length in range(min(_LONGEST, len(plain) - at), 0, -1))
-        entry = next((one for one in entries if one in number), None)
-        if entry is not None:
-            by_spelling[number[entry]] += 1
-        at += 1 if entry is None else entry.count(" ") + 1
+        entries = {length: " ".join(plain[at : at + length]) for length in range(min(_LONGEST, len(plain) - at), 0, -1)}
+        length = next((length for length, entry in entries.items() if entry in number), 0)
+        if length:
+            by_spelling[number[entries[length]]] += 1
+        at += max(length, 1)
     return np.maximum(found, by_spelling)

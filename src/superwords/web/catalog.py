@@ -60,6 +60,10 @@ class Catalog:
             raise InputError("The model has no draws yet, so there is nothing to show; sample longer.")
         self.model, self.corpus, self.worker, self.decides = model, model.corpus_, worker, decides
         self.index, self.rows = index or TextIndex(model.corpus_), row_name(model.corpus_)
+        pilots = model.result_.pilots
+        self.n_pilots = 0 if pilots is None else pilots.n_pilots  # fits in which concepts were looked for again
+        self.passages = documents.rows_of_documents(model.result_)  # (documents, rows)
+        self.n_tokens = np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
         self.called = lru_cache(KEPT_TABLES)(self._call)
         self.named, self.use, self.listed = cache(self._named), cache(self._use), cache(self._listed)
 
@@ -118,12 +122,6 @@ class Catalog:
             for one in columns
         ]
         return Table(described, rows, **settings)
-
-    @property
-    def n_pilots(self) -> int:
-        """Return the number of fits to samples in which concepts were looked for again."""
-        pilots = self.model.result_.pilots
-        return 0 if pilots is None else pilots.n_pilots
 
     @cached_property
     def alike(self) -> np.ndarray:
@@ -194,15 +192,6 @@ class Catalog:
             for one in self.label_columns
         }
         return pd.DataFrame({number: np.arange(len(ids)), "label": objects(labels), "document": objects(ids), **groups})
-
-    @cached_property
-    def passages(self) -> sparse.csr_array:
-        """Return (documents, rows) 1 where a row is a passage of the document."""
-        return documents.rows_of_documents(self.model.result_)
-
-    @cached_property
-    def n_tokens(self) -> np.ndarray:
-        return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
 
     def _use(self, whole: bool) -> Use:
         """Return how concepts are used; in a whole document each passage counts by its tokens."""

@@ -40,22 +40,14 @@ def cloud_words(
     if layout is None:
         return found
     for word, placed in layout.words.items():
-        _, bottom, wide, tall = placed.ink
-        x, y = placed.center
+        (_, bottom, wide, tall), (x, y) = placed.ink, placed.center
         for weights, labels, cloud in zip(own, own if shares is None else shares, drawn):
             weight = weights.get(word, 0.0)
             size = layout.size_of(weight)
-            cloud.append(
-                {
-                    "word": word,
-                    "share": labels.get(word, 0.0),
-                    "x": round(x, 1),
-                    "y": round(HEIGHT - y + size * (bottom + tall / 2), 1),
-                    "size": round(size, 1),
-                    "length": round(size * wide, 1),
-                    "colour": shade(max(weight / layout.heaviest, PALEST)) if weight > 0 else FAINT,
-                }
-            )
+            place = {"x": x, "y": HEIGHT - y + size * (bottom + tall / 2), "size": size, "length": size * wide}
+            colour = shade(max(weight / layout.heaviest, PALEST)) if weight > 0 else FAINT
+            rounded = {name: round(value, 1) for name, value in place.items()}
+            cloud.append({"word": word, "share": labels.get(word, 0.0), **rounded, "colour": colour})
     return found
 
 

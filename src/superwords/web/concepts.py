@@ -100,7 +100,6 @@ def concepts(catalog: Catalog) -> Table:
 
 @page("concept")
 def concept(catalog: Catalog, concept: int) -> dict[str, Any]:
-    """Return the head of a concept's page."""
     names, result = catalog.names, catalog.model.result_
     concept_index(result, concept)
     row = catalog.concept_rows.set_index("concept", drop=False).loc[concept]
@@ -168,7 +167,6 @@ def passage(catalog: Catalog, text: str, concept: int) -> str:
 
 @page("tables/concept-groups")
 def concept_groups(catalog: Catalog, concept: int, column: str) -> Table:
-    """Return a concept's prevalence and words in each group of a column."""
     concept_index(catalog.model.result_, concept)
     key = catalog.column(column)
     rows = catalog.called("by_group", key, 0)
@@ -231,7 +229,6 @@ def word_neighbours(catalog: Catalog, word: str) -> Table:
 
 @page("tables/convergence")
 def convergence(catalog: Catalog) -> Table:
-    """Return R-hat, effective sample size and Monte-Carlo error of what was traced."""
     rows = catalog.model.convergence()
     rows = rows.assign(quantity=objects(name[0].upper() + name[1:] for name in rows["label"]))
     return catalog.table(rows, "quantity", "rhat", "ess", "ess in tails", "mcse")
@@ -239,7 +236,6 @@ def convergence(catalog: Catalog) -> Table:
 
 @page("traces")
 def traces(catalog: Catalog) -> bytes:
-    """Return the traces as SVG."""
     with drawing:
         return figure_bytes(chain_traces(catalog.model), "svg")
 

@@ -69,7 +69,6 @@ def _passages_of(catalog: Catalog, document: int) -> np.ndarray:
 
 @page("document")
 def document(catalog: Catalog, document: int) -> dict[str, Any]:
-    """Return the head of a whole document's page."""
     _passages_of(catalog, document)
     metadata = sources(catalog.corpus)[1]
     known = catalog.listed(True)[["label", "document", "tokens", "passages"]].iloc[[document]]
@@ -78,18 +77,18 @@ def document(catalog: Catalog, document: int) -> dict[str, Any]:
 
 @page("tables/document-passages")
 def document_passages(catalog: Catalog, document: int) -> Table:
-    """Return the passages of a whole document, in their order."""
     own, texts = catalog.listed(False).iloc[_passages_of(catalog, document)], catalog.corpus.texts
     own = own.assign(place=np.arange(1, len(own) + 1))
     if texts is not None:
-        own["begin"] = [_begin(texts[d]) for d in own["row"]]
+        begins = (texts[d][: 2 * BEGIN_CHARACTERS] for d in own["row"])
+        short = {"width": BEGIN_CHARACTERS + 1, "placeholder": " …", "break_on_hyphens": False}
+        own["begin"] = [textwrap.shorten(begin, **short) for begin in begins]
     columns = ["place"] if texts is None else ["place", "begin"]
     return _listed(catalog, own, *columns, sort="place", descending=False)
 
 
 @page("tables/document-concepts")
 def document_concepts(catalog: Catalog, document: int) -> Table:
-    """Return the concepts of a whole document, over the draws."""
     _passages_of(catalog, document)
     own = one_document(catalog.model.result_, document)
     own = own[own["concept"].isin(catalog.use(True).typical[[document]].indices + 1)]
@@ -212,14 +211,8 @@ def text(catalog: Catalog, row: int, part: int = 1) -> dict[str, Any]:
 
 
 def _metadata_pairs(labels: pd.Series) -> list[list[str]]:
-    """Return metadata as pairs of texts."""
     known = {str(key): plain(value) for key, value in labels.items() if not isinstance(value, list | dict)}
     return [[key, str(value)[:LONGEST_LABEL]] for key, value in known.items() if value is not None]
-
-
-def _begin(text: str) -> str:
-    short = text[: 2 * BEGIN_CHARACTERS]
-    return textwrap.shorten(short, BEGIN_CHARACTERS + 1, placeholder=" …", break_on_hyphens=False)
 
 
 def _is_cut_by_recipe(corpus: Corpus) -> bool:
@@ -303,11 +296,12 @@ def spelled_places(text: str, words: Collection[str]) -> list[Place]:
 def said(catalog: Catalog, query: str) -> Table:
     """Return the rows whose text has the words."""
     rows = catalog.named(False).iloc[catalog.index.rows(bounded(query, "search"))].reset_index(drop=True)
-
-    def with_snippets(part: pd.DataFrame) -> pd.DataFrame:
-        return part.assign(snippet=objects(catalog.index.snippets(query, part["row"])).to_numpy())
-
-    return catalog.table(rows, *catalog.row_columns, "snippet", complete=with_snippets)
+    return catalog.table(
+        rows,
+        *catalog.row_columns,
+        "snippet",
+        complete=lambda part: part.assign(snippet=objects(catalog.index.snippets(query, part["row"])).to_numpy()),
+    )
 
 
 @page("tables/said-by")
@@ -319,7 +313,6 @@ def said_by(catalog: Catalog, query: str) -> Table:
 
 @page("search")
 def search(catalog: Catalog, query: str = "", n: int = SHOWN) -> dict[str, Any]:
-    """Return documents that answer a query."""
     return index.search_page(catalog.model.result_, bounded(query, "search"), min(n, MOST_SHOWN))
 
 

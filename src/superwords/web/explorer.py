@@ -32,7 +32,7 @@ from superwords.web import concepts, documents, guard, relations
 from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import FORMULAS, Catalog
 from superwords.web.serving import LOOPBACK, set_aside
-from superwords.web.tables import PAGES, Table, call, read_query
+from superwords.web.tables import PAGES, Table, call
 
 MOST_BYTES = 65_536
 # What is computed anew for each request, or for each of many possible ones.
@@ -93,7 +93,7 @@ def steps(catalog: Catalog) -> Iterator[Callable[[], Any]]:
         yield partial(catalog.called, "by_group", catalog.column(name), 0)
         yield partial(concepts.group_differences, catalog, name, *labels[:2])
     yield lambda: catalog.alike
-    yield catalog.index.make
+    yield partial(catalog.index.rows, "a")
     for name in catalog.time_columns:
         yield partial(relations.time, catalog, name)
     yield partial(relations.themes, catalog)
@@ -145,15 +145,14 @@ class Explorer:
         turnstile = self._formulas if bare in FORMULAS else turnstile
 
         def make(catalog: Catalog) -> Response:
-            query = read_query(given) if name != bare else {}
             found = call(PAGES[name], catalog, given)
             if isinstance(found, bytes):
                 return Response(found, media_type="image/svg+xml")
             if kind == "json":
-                return JSONResponse(found.page(**query) if isinstance(found, Table) else found)
+                return JSONResponse(found.page(given) if isinstance(found, Table) else found)
             headers = {"Content-Disposition": f'attachment; filename="{bare}.csv"'}
             # Spreadsheets read UTF-8 only with its mark.
-            return Response(found.csv(**query).encode("utf-8-sig"), media_type="text/csv", headers=headers)
+            return Response(found.csv(given).encode("utf-8-sig"), media_type="text/csv", headers=headers)
 
         return await self.answers.get(f"{request.url.path}?{request.url.query}", turnstile, make)
 

@@ -63,14 +63,12 @@ def time(catalog: Catalog, column: str = "", by: str = "", concepts: Sequence[in
 
 @page("tables/trends")
 def trends(catalog: Catalog, column: str = "", by: str = "") -> Table:
-    """Return what rises and what falls."""
     rows = catalog.reliable_first(catalog.called("trends", *_when(catalog, column, by)))
     return catalog.table(rows, "concept", "trend", "P(rises)")
 
 
 @page("tables/word-changes")
 def word_changes(catalog: Catalog, concept: int, column: str = "", by: str = "") -> Table:
-    """Return a concept's words early and late."""
     rows = catalog.called("words_over_time", _when(catalog, column, by)[0], concept)
     return catalog.table(rows, "word", "early", "late", "change of word")
 
@@ -118,7 +116,6 @@ def effects(catalog: Catalog, formula: str = "", of: str = "prevalence") -> dict
 
 @page("tables/effects")
 def effect_table(catalog: Catalog, formula: str = "", of: str = "prevalence", term: str = "") -> Table:
-    """Return the effects of one term, or of all."""
     rows = _effects(catalog, formula, of)
     rows = rows[rows["term"] == term] if term else rows
     rows = rows.sort_values(["leftover", "effect"], ascending=[True, False], kind="stable")
@@ -194,7 +191,6 @@ def document_map(catalog: Catalog) -> dict[str, Any]:
 
 @page("tables/quality")
 def quality(catalog: Catalog) -> Table:
-    """Return coherence and exclusivity of the concepts."""
     rows = analysis.concept_quality(catalog.model.result_)
     rows = rows.sort_values(["leftover", "prevalence"], ascending=[True, False], kind="stable")
     return catalog.table(rows, "concept", "coherence", "exclusivity", "mean prevalence")

@@ -113,7 +113,6 @@ class Report:
         return Html(f"{anchor}{' *' if mark['leftover'] else ''} {words}<small>{escape(mark['text'])}</small>")
 
     def table(self, table: Table, *keys: str, most: int | None = None) -> Html:
-        """Return some columns of a table of the explorer."""
         return html.table_html(table, self.link, *keys, most=most)
 
     def facts(self, name: str | None) -> Html:
@@ -202,7 +201,6 @@ class Report:
         return self.part("numbers", table=html.html_table(("Concept", *map(str, columns)), rows))
 
     def time(self, column: Any = None) -> str:
-        """Return rising and falling concepts."""
         known = self.catalog.time_columns
         if column is None and not known:
             return ""
@@ -227,7 +225,6 @@ class Report:
         )
 
     def themes(self) -> str:
-        """Return themes that people made, or those of the tree, and the tree."""
         if len(self.model.result_.shown) < 2:
             return ""
         table = relations.themes(self.catalog)
@@ -238,7 +235,6 @@ class Report:
         return self.part("themes", origin=origin, table=self.table(table), picture=picture)
 
     def effects(self, formula: str | None) -> str:
-        """Return effects of columns, where a formula was given."""
         if formula is None:
             return ""
         table = relations.effect_table(self.catalog, formula)
@@ -253,7 +249,6 @@ class Report:
         )
 
     def reading(self) -> str:
-        """Return ten documents by `diverse`, if there are more and they use concepts."""
         if not self.model.result_.shown or n_sources(self.corpus) <= READ_FIRST:
             return ""
         rows = ""
@@ -296,7 +291,6 @@ class Report:
         )
 
     def _passages(self, concept: int) -> Html:
-        """Return a few passages with what each is called, and its groups if there are any."""
         if self.corpus.texts is None:
             return Html("")
         quotes = ""
@@ -308,7 +302,6 @@ class Report:
         return Html(f"<h4>Passages</h4>{quotes}" if quotes else "")
 
     def sampling(self) -> Html:
-        """Return how far the chains agree, what other chains find, and the settings."""
         others = concepts.others(self.catalog)
         table = concepts.convergence(self.catalog)
         return self.part(
@@ -321,7 +314,6 @@ class Report:
 
 
 def _picture(draw: Callable[[], Any], label: str) -> Html:
-    """Return a figure inside the page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         data = base64.b64encode(figure_bytes(draw(), "png", dpi=110)).decode("ascii")

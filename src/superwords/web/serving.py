@@ -31,7 +31,8 @@ STOP_SECONDS = 2.0
 SWITCH_SECONDS = 0.0005  # after which a thread that computes lets the one that answers run
 KEEP_ALIVE_SECONDS = 5
 MOST_CONNECTIONS = 800  # below the 1,024 files that a process usually may open
-_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+:[0-9A-Fa-f:.]*")
+# A host by its name, or with a scheme if it is behind a proxy.
+_PUBLIC = re.compile(r"(?:(https?)://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?/?")
 
 
 class Access(NamedTuple):
@@ -52,20 +53,16 @@ def listen(host: str, port: int) -> socket.socket:
         if not 0 <= port <= 65_535:
             raise OSError("ports go from 0 to 65535")
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with contextlib.ExitStack() as undo:
-            # asyncio sets TCP_NODELAY only on sockets that name their protocol; without it each answer of two
-            # packets waits 40 ms for the client's acknowledgement of the first.
-            listener = undo.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(BACKLOG)
-            undo.pop_all()
+        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        listener = socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
     except OSError as error:
         raise InputError(
             f"The server cannot listen on {host} port {port} ({error.strerror or error}); "
             "give another --host or --port."
         ) from None
-    return listener
+    # asyncio sets TCP_NODELAY only on sockets that name their protocol; without it each answer of two packets waits
+    # 40 ms for the client's acknowledgement of the first.
+    return socket.socket(family, kind, protocol, listener.detach())
 
 
 def access(host: str, port: int, public_host: str | None = None) -> Access:
@@ -91,23 +88,15 @@ def bracketed(host: str) -> str:
 
 
 def _public_address(given: str, port: int) -> str:
-    """Return the address of a host given by name, or with a scheme if it is behind a proxy."""
-    wrong = InputError(
-        f"The public host {given!r} is not understood; give a name such as study.example.org, "
-        "or https://study.example.org if another server speaks HTTPS for it."
-    )
-    scheme, _, rest = given.rpartition("://")
-    try:
-        parts = urlsplit(f"//{rest or given}")
-        name, own_port = parts.hostname, parts.port
-    except ValueError:
-        raise wrong from None
-    if scheme not in ("", "http", "https") or name is None or not _HOST.fullmatch(name):
-        raise wrong
-    if parts.path not in ("", "/") or parts.query or parts.fragment or parts.username is not None:
-        raise wrong
-    shown_port = own_port or (None if scheme else port)
-    return f"{scheme or 'http'}://{bracketed(name)}{f':{shown_port}' if shown_port else ''}/"
+    found = _PUBLIC.fullmatch(given)
+    if found is None or int(found[3] or 0) > 65_535:
+        raise InputError(
+            f"The public host {given!r} is not understood; give a name such as study.example.org, "
+            "or https://study.example.org if another server speaks HTTPS for it."
+        )
+    scheme, name, own_port = found.groups()
+    shown_port = own_port or ("" if scheme else port)
+    return f"{scheme or 'http'}://{name.lower()}{f':{shown_port}' if shown_port else ''}/"
 
 
 def _own_address() -> str:
@@ -152,7 +141,7 @@ class PatientProtocol(H11Protocol):
             waiting = [one for one in live if isinstance(one, PatientProtocol) and one.is_waiting]
             waiting.sort(key=lambda one: one._waiting_since)
             for one in waiting[: excess + MOST_CONNECTIONS // 10]:
-                one.give_up()
+                one.transport.abort()
 
     @property
     def is_idle(self) -> bool:
@@ -162,8 +151,6 @@ class PatientProtocol(H11Protocol):
     @property
     def is_waiting(self) -> bool:
         """Return whether the server waits for this client."""
-        if self.transport.is_closing():
-            return False
         return self.is_idle or self.cycle.more_body or self.flow.write_paused
 
     def data_received(self, data: bytes) -> None:
@@ -191,10 +178,7 @@ class PatientProtocol(H11Protocol):
         self._waiting_since = self.loop.time()
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self.loop.call_later(seconds, self.give_up)
-
-    def give_up(self) -> None:
-        self.transport.abort()
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
 
 
 class Server(uvicorn.Server):

@@ -152,15 +152,16 @@ class Table:
         known = [name for one in self.columns for name in (one.key, one.low, one.high, one.link, one.note, one.mark)]
         return [name for name in dict.fromkeys(known) if name and name in rows]
 
-    def selected(self, search: str = "", sort: str | None = None, descending: bool = False) -> pd.DataFrame:
-        """Return the rows that contain every word of the search, sorted."""
-        rows, words = self.rows, search.casefold().split()
+    def selected(self, given: Mapping[str, str]) -> pd.DataFrame:
+        """Return the rows that contain every word of the `search` that an address gives, by its `sort` and `order`."""
+        rows, sort = self.rows, given.get("sort")
+        words = bounded(given.get("search", ""), "search", LONGEST_SEARCH).casefold().split()
         if words:
             names = [name for column in self.columns for name in (column.key, column.note) if name in rows]
             searched = zip(*(rows[name].map(_searched) for name in names if _is_text(rows[name])))
             texts = ["\n".join(row).casefold() for row in searched]
             rows = rows[[all(word in text for word in words) for text in texts]]
-        if sort is None:
+        if not sort:
             return rows
         if sort not in {column.key for column in self.columns if column.sortable}:
             raise InputError("The table cannot be sorted by that column.")
@@ -169,16 +170,15 @@ class Table:
             """Return sort keys: missing texts last, the others whatever their case."""
             return values.map(lambda one: (one is None, _searched(one).casefold())) if _is_text(values) else values
 
-        return rows.sort_values(sort, ascending=not descending, kind="stable", na_position="last", key=folded)
+        is_ascending = given.get("order", "descending") != "descending"
+        return rows.sort_values(sort, ascending=is_ascending, kind="stable", na_position="last", key=folded)
 
-    def page(
-        self, search: str = "", sort: str | None = None, descending: bool = False, page: int = 1, rows: int = PAGE_ROWS
-    ) -> dict[str, Any]:
+    def page(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return one page of rows as plain values, and what is needed to page through."""
-        found = self.selected(search, sort, descending)
-        n_pages = max(1, -(-len(found) // rows))
-        page = min(page, n_pages)
-        part = found.iloc[(page - 1) * rows : page * rows]
+        found, size = self.selected(given), min(whole_number(given, "rows", PAGE_ROWS), MOST_ROWS)
+        n_pages = max(1, -(-len(found) // size))
+        page = min(whole_number(given, "page", 1), n_pages)
+        part = found.iloc[(page - 1) * size : page * size]
         if self.complete is not None:
             part = self.complete(part)
         return {
@@ -187,14 +187,14 @@ class Table:
             "total": len(found),
             "page": page,
             "pages": n_pages,
-            "sort": sort or self.sort,
-            "descending": descending if sort else self.descending,
+            "sort": given.get("sort") or self.sort,
+            "descending": given.get("order", "descending") == "descending" if given.get("sort") else self.descending,
             **self.notes,
         }
 
-    def csv(self, search: str = "", sort: str | None = None, descending: bool = False, **_: int) -> str:
+    def csv(self, given: Mapping[str, str]) -> str:
         """Return all pages of what is asked for."""
-        rows = self.selected(search, sort, descending)
+        rows = self.selected(given)
         return csv_text(rows[self.fields(rows)])
 
 
@@ -235,17 +235,6 @@ def call(function: Callable[..., Any], catalog: Any, given: Mapping[str, str]) -
         elif parameter.default is Parameter.empty:
             raise InputError(f"The address needs a value for {name!r}.")
     return function(catalog, **values)
-
-
-def read_query(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the part of a table that an address asks for; one clear sentence where it makes no sense."""
-    return {
-        "search": bounded(given.get("search", ""), "search", LONGEST_SEARCH),
-        "sort": given.get("sort") or None,
-        "descending": given.get("order", "descending") == "descending",
-        "page": whole_number(given, "page", 1),
-        "rows": min(whole_number(given, "rows", PAGE_ROWS), MOST_ROWS),
-    }
 
 
 def whole_number(given: Mapping[str, str], name: str, otherwise: int | None = None) -> int:
