@@ -271,6 +271,14 @@ def test_places_with_words_link_to_their_rows(client) -> None:
     assert [row["label"] for row in rows(client, "said-by", query="speaker 7")] == ["speaker 7"]
 
 
+def test_each_document_of_a_concept_has_its_passage_on_every_page_and_in_any_order(client) -> None:
+    texts = planted_model().corpus_.texts
+    for given in ({"page": 2}, {"sort": "tokens"}, {"sort": "label", "order": "ascending"}):
+        found = rows(client, "concept-documents", concept=1, rows=3, **given)
+        assert found
+        assert all(row["passage"].strip("… ")[:20] in " ".join(texts[row["row"]].split()) for row in found)
+
+
 def test_moves_are_counted_and_timed_also_in_the_file(tmp_path) -> None:
     model = planted_model()
     again = load(model.save(tmp_path / "model.sw"))

@@ -232,52 +232,47 @@ def _entries(matrix: sparse.csr_array, row: int) -> tuple[np.ndarray, np.ndarray
     return matrix.indices[part], matrix.data[part]
 
 
-def nearest(words: sparse.csr_array, expected: sparse.csr_array, n: int = N_NEAREST) -> sparse.csr_array:
-    """Return (D, D): the shares of each document's n nearest others, or of itself where it has none.
+def nearest(
+    words: sparse.csr_array,
+    expected: sparse.csr_array,
+    which: np.ndarray | None = None,
+    own_words: sparse.csr_array | None = None,
+) -> sparse.csr_array:
+    """Return (D, D): the shares of each document's nearest others, or of itself where it has none.
 
     Similarity is the cosine of the terms' weights (`words`, such as BM25's) times the affinity Σ_i √(p(i|d) p(i|d')) of
-    the `expected` words (D, V): near documents share rare words and use the same concepts.
+    the `expected` words (D, V): near documents share rare words and use the same concepts. The rows may be those of
+    some documents, `which`, with other terms, `own_words`.
 
     >>> words = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
     >>> nearest(words, words / 2).toarray().round(2).tolist()
     [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
     """
-    return nearest_of(np.arange(words.shape[0]), words, words, expected, n)
-
-
-def nearest_of(
-    which: np.ndarray,
-    own_words: sparse.csr_array,
-    words: sparse.csr_array,
-    expected: sparse.csr_array,
-    n: int = N_NEAREST,
-) -> sparse.csr_array:
-    """Return (len(which), D): `nearest` of some documents, with the rows of `own_words` as their terms."""
     n_documents, n_terms = words.shape
+    which = np.arange(n_documents) if which is None else which
     holders = np.bincount(words.indices, minlength=n_terms)
     rare = np.flatnonzero(holders <= max(min(_COMMON * n_documents, _MOST), 10))  # all of a tiny corpus
     others = normalize(words[:, rare]).T.tocsr()
-    rows = normalize(own_words[:, rare])
+    rows = normalize((words if own_words is None else own_words)[:, rare])
     root = sparse.csr_array(expected.sqrt())
-    found, shares = np.zeros((len(which), n), np.int64), np.zeros((len(which), n), np.float32)
+    found, shares = [], []
     for start in range(0, len(which), _BLOCK):
         cosine = sparse.csr_array(rows[start : start + _BLOCK] @ others)
         for r, own in enumerate(which[start : start + _BLOCK]):
-            part = slice(cosine.indptr[r], cosine.indptr[r + 1])
-            other, value = cosine.indices[part], cosine.data[part]
+            other, value = _entries(cosine, r)
             other, value = other[other != own], value[other != own]
             if len(other) > _CANDIDATES:
                 best = np.argpartition(-value, _CANDIDATES - 1)[:_CANDIDATES]
                 other, value = other[best], value[best]
             value = value * (root[other] @ root[[own]].toarray().ravel())
-            best = np.lexsort((other, -value))[:n]
+            best = np.lexsort((other, -value))[:N_NEAREST]
             other, value = other[best], value[best]
             total = value.sum()
-            other, value = (other, value / total) if total > 0 else (np.array([own]), np.ones(1))
-            found[start + r, : len(other)], shares[start + r, : len(other)] = other, value
-    row = np.repeat(np.arange(len(which)), n)
-    near = sparse.coo_array((shares.ravel(), (row, found.ravel())), shape=(len(which), n_documents))
-    near = sparse.csr_array(near)
+            found.append(other if total > 0 else [own])
+            shares.append((value / total if total > 0 else np.ones(1)).astype(np.float32))
+    pointers = np.cumsum([0, *map(len, found)])
+    near = sparse.csr_array((np.concatenate(shares), np.concatenate(found), pointers), (len(which), n_documents))
+    near.sort_indices()
     near.eliminate_zeros()
     return near
 
@@ -308,7 +303,7 @@ def known_item_share(
     at = np.arange(len(which))
     own[at, which] = np.asarray(query.multiply(reduced).sum(axis=1)).ravel()
     from_near = np.asarray((near @ own.T).T)
-    reduced_near = nearest_of(which, reduced, words, expected)
+    reduced_near = nearest(words, expected, which, reduced)
     from_near[at, which] = np.asarray(reduced_near.multiply(own).sum(axis=1)).ravel()
     found = []
     for share in NEAR_SHARES:

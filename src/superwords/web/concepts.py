@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,21 +149,19 @@ def cloud(
 
 @page("tables/concept-documents")
 def concept_documents(catalog: Catalog, concept: int) -> Table:
-    columns, texts = [*catalog.row_columns, "weight", "P(uses)", "tokens"], catalog.corpus.texts
-    if texts is None:
+    columns = [*catalog.row_columns, "weight", "P(uses)", "tokens"]
+    if catalog.corpus.texts is None:
         return catalog.table(catalog.holders(concept), *columns)
-
-    def with_passages(rows: pd.DataFrame) -> pd.DataFrame:
-        return rows.assign(passage=objects(passage(catalog, texts[d], concept) for d in rows["row"]))
-
-    return catalog.table(catalog.holders(concept), *columns, "telling passage", complete=with_passages)
+    complete = partial(with_passages, catalog, concept)
+    return catalog.table(catalog.holders(concept), *columns, "telling passage", complete=complete)
 
 
-def passage(catalog: Catalog, text: str, concept: int) -> str:
-    """Return the stretch of a text that shows a concept best."""
+def with_passages(catalog: Catalog, concept: int, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the stretch of each one's text that shows a concept best."""
     words = catalog.called("words_of", concept).head(MARKER_WORDS)
     marks = {str(word): float(score) for word, score in zip(words["word"], words["score"]) if score > 0}
-    return telling_passage(text, marks)
+    texts = catalog.corpus.texts or []
+    return rows.assign(passage=[telling_passage(texts[d], marks) for d in rows["row"]])
 
 
 @page("tables/concept-groups")

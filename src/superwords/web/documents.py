@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.documents import one_document
-from superwords.analysis.tables import objects, source_of_rows, sources
+from superwords.analysis.tables import source_of_rows, sources
 from superwords.errors import InputError
 from superwords.search import discovery, index
 from superwords.tabular import plain, records
@@ -34,7 +35,6 @@ MOST_MARKS = 200
 SURE, MOST_TASTES = 0.8, 6
 _BETWEEN = "\t"  # ids in an address
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_IMPUTED = ["concept", "name", "tokens"]
 _INFLECTED = "(?:'s|s|es|n|en|e)?"
 
 Place = tuple[int, int, str]
@@ -81,8 +81,8 @@ def document_passages(catalog: Catalog, document: int) -> Table:
     own = own.assign(place=np.arange(1, len(own) + 1))
     if texts is not None:
         begins = (texts[d][: 2 * BEGIN_CHARACTERS] for d in own["row"])
-        short = {"width": BEGIN_CHARACTERS + 1, "placeholder": " …", "break_on_hyphens": False}
-        own["begin"] = [textwrap.shorten(begin, **short) for begin in begins]
+        short = partial(textwrap.shorten, width=BEGIN_CHARACTERS + 1, placeholder=" …", break_on_hyphens=False)
+        own["begin"] = list(map(short, begins))
     columns = ["place"] if texts is None else ["place", "begin"]
     return _listed(catalog, own, *columns, sort="place", descending=False)
 
@@ -121,13 +121,14 @@ def row(catalog: Catalog, row: int) -> dict[str, Any]:
         whole = {"whole": number, "whole_label": catalog.named(True)["label"].iloc[number]}
     total = imputed(catalog, row).groupby("concept", sort=False, as_index=False)["tokens"].sum()
     total = total[total["tokens"] > 0].sort_values("tokens", ascending=False, kind="stable")
+    total.insert(1, "name", catalog.names_of(total["concept"]))
     return {
         "label": catalog.named(False)["label"].iloc[row],
         "document": corpus.ids[row],
         "labels": _metadata_pairs(corpus.metadata.iloc[row]),
         "tokens": int(catalog.n_tokens[row]),
         "parts": len(_parts(corpus, row)),
-        "imputed": records(total.assign(name=catalog.names_of(total["concept"]))[_IMPUTED]),
+        "imputed": records(total),
         "before": int(own[at - 1]) if at else None,
         "after": int(own[at + 1]) if at + 1 < len(own) else None,
         **whole,
@@ -199,8 +200,7 @@ def text(catalog: Catalog, row: int, part: int = 1) -> dict[str, Any]:
     told = told[told["tokens"] > 0].sort_values(["tokens", "concept"], ascending=[False, True])
     told = told.assign(word=[corpus.vocabulary[i] for i in told["word"]])
     of_word = {str(one): own[["concept", "tokens"]] for one, own in told.groupby("word", sort=False)}
-    stretches: list[dict[str, Any]] = []
-    done = 0
+    stretches, done = list[dict[str, Any]](), 0
     for begin, stop, word in find_words(corpus, text, of_word):
         if begin > done:
             stretches.append({"text": text[done:begin]})
@@ -251,7 +251,7 @@ def find_words(corpus: Corpus, text: str, words: Collection[str]) -> list[Place]
     """
     if not _is_cut_by_recipe(corpus):
         return spelled_places(text, words)
-    method, language, units = read_recipe(corpus.notes["recipe"])
+    method, language, spelling = read_recipe(corpus.notes["recipe"])
     try:
         stream = None if language is None else read_chunk(([text], [language]), method)
     except InputError:  # the tagger of the corpus is not installed here
@@ -268,17 +268,10 @@ def find_words(corpus: Corpus, text: str, words: Collection[str]) -> list[Place]
         found = forms[kind].search(text, cursor, end)
         spans.append(found.span() if found else (-1, -1))
         cursor = found.end() if found else cursor
-    cut, labels = apply_words(stream, list(units), method.max_length), list(units.values())
-    places: list[Place] = []
-    for first, length, unit in zip(cut.start.tolist(), cut.length.tolist(), cut.unit.tolist()):
-        begin, end, label = spans[first][0], spans[first + length - 1][1], labels[unit]
-        if label in words and 0 <= begin < end:
-            places.append((begin, end, str(label)))
-    kept: list[Place] = []
-    for place in sorted(places):
-        if not kept or place[0] >= kept[-1][1]:
-            kept.append(place)
-    return kept
+    cut, labels = apply_words(stream, list(spelling), method.max_length), list(spelling.values())
+    units = zip(cut.start.tolist(), cut.length.tolist(), cut.unit.tolist())
+    places = ((spans[first][0], spans[first + length - 1][1], labels[unit]) for first, length, unit in units)
+    return sorted((begin, end, str(label)) for begin, end, label in places if label in words and 0 <= begin < end)
 
 
 def spelled_places(text: str, words: Collection[str]) -> list[Place]:
@@ -300,7 +293,7 @@ def said(catalog: Catalog, query: str) -> Table:
         rows,
         *catalog.row_columns,
         "snippet",
-        complete=lambda part: part.assign(snippet=objects(catalog.index.snippets(query, part["row"])).to_numpy()),
+        complete=lambda part: part.assign(snippet=catalog.index.snippets(query, part["row"])),
     )
 
 

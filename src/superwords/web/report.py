@@ -293,12 +293,12 @@ class Report:
     def _passages(self, concept: int) -> Html:
         if self.corpus.texts is None:
             return Html("")
-        quotes = ""
-        for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records"):
+        rows, quotes = self.catalog.holders(concept).head(PASSAGES), ""
+        for row in concepts.with_passages(self.catalog, concept, rows).to_dict("records"):
             labels = [row[one.key] for one in self.catalog.label_columns if row[one.key] is not None]
             source = f"{row['label']} ({', '.join(labels)})" if labels else row["label"]
-            passage = concepts.passage(self.catalog, self.corpus.texts[row["row"]], concept)
-            quotes += self.part("quote", passage=passage, source=source, weight=html.figure("share", row["weight"]))
+            weight = html.figure("share", row["weight"])
+            quotes += self.part("quote", passage=row["passage"], source=source, weight=weight)
         return Html(f"<h4>Passages</h4>{quotes}" if quotes else "")
 
     def sampling(self) -> Html:
