@@ -117,23 +117,22 @@ class Report:
 
     def facts(self, name: str | None) -> Html:
         """Return what was read: corpus, first and last date, numbers of documents and words."""
-        corpus = self.corpus
-        rows = [] if name is None else [("Corpus", name)]
+        corpus, dates = self.corpus, list[tuple[str, str | None]]()
         for column in self.catalog.time_columns[:1]:
             values = corpus.metadata[column].dropna()
             if len(values):
-                rows += [(f"From {column}", str(values.min())), (f"To {column}", str(values.max()))]
-        rows += [
-            (self.rows.capitalize(), f"{corpus.n_documents:,}"),
-            *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
+                dates = [(f"From {column}", str(values.min())), (f"To {column}", str(values.max()))]
+        empty, rows = corpus.notes.get("empty_documents") or [], self.rows.capitalize()
+        return _facts_list(
+            ("Corpus", name),
+            *dates,
+            (rows, f"{corpus.n_documents:,}"),
+            ("Documents", None if corpus.parent is None else f"{n_sources(corpus):,}"),
             ("Different words", f"{corpus.n_words:,}"),
             ("Words in all", f"{corpus.n_tokens:,}"),
             ("Concepts", f"{len(self.model.result_.shown):,}"),
-        ]
-        empty = corpus.notes.get("empty_documents") or []
-        if empty:
-            rows.append((f"{self.rows.capitalize()} without any of these words", f"{len(empty):,}"))
-        return _facts_list(rows)
+            (f"{rows} without any of these words", f"{len(empty):,}" if empty else None),
+        )
 
     def concepts(self) -> Html:
         """Return the table of all concepts, which a script can sort and filter."""
@@ -309,7 +308,7 @@ class Report:
             table=self.table(table, "quantity", "rhat", "ess", "mcse"),
             picture=_picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain"),
             others=Html("") if others.rows.empty else self.part("others", table=self.table(others)),
-            settings=_facts_list(_settings(self.model)),
+            settings=_settings(self.model),
         )
 
 
@@ -320,25 +319,25 @@ def _picture(draw: Callable[[], Any], label: str) -> Html:
     return Html(f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>')
 
 
-def _facts_list(rows: list[tuple[str, str]]) -> Html:
-    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
+def _facts_list(*rows: tuple[str, str | None]) -> Html:
+    """Return facts that are known."""
+    known = ((term, text) for term, text in rows if text is not None)
+    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in known)
     return Html(f'<dl class="facts">{inside}</dl>')
 
 
-def _settings(model: ConceptModel) -> list[tuple[str, str]]:
+def _settings(model: ConceptModel) -> Html:
     """Return every setting that was used, and for values the program chose, that it did."""
     schedule, corpus = model.schedule_, model.corpus_
     notes, data = corpus.notes, model.chains_[0].model.data
     starts = [model.init] if isinstance(model.init, str) else list(dict.fromkeys(model.init))
     unit = (notes.get("recipe") or {}).get("unit") or ("document" if corpus.parent is None else "passage")
-    rows = [("Unit of analysis", str(unit))]
-    if "min_df" in notes:
-        least, why = (f"{notes['min_df']} {notes.get('min_df_counts', 'documents')}", notes.get("min_df_chosen"))
-        rows.append(("Every word is in at least", f"{least} ({why})" if why else least))
+    least, why = f"{notes.get('min_df')} {notes.get('min_df_counts', 'documents')}", notes.get("min_df_chosen")
     n_features, n_known = data.Y.shape[1], int(data.known.sum())
     features = f"{n_features:,} features of {n_known:,} of the {len(data.known):,} words" if n_features else "none"
-    return [
-        *rows,
+    return _facts_list(
+        ("Unit of analysis", str(unit)),
+        ("Every word is in at least", (f"{least} ({why})" if why else least) if "min_df" in notes else None),
         ("Word features", features),
         ("Chains", str(len(model.chains_))),
         ("Sweeps of each chain", f"{schedule.n_sweeps:,}"),
@@ -348,7 +347,7 @@ def _settings(model: ConceptModel) -> list[tuple[str, str]]:
         ("Steps of the sampler", str(model.steps)),
         ("Seed", str(model.seed_)),
         *((meaning, _prior_value(model, name)) for name, meaning in PRIORS.items()),
-    ]
+    )
 
 
 def _prior_value(model: ConceptModel, name: str) -> str:

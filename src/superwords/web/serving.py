@@ -32,7 +32,7 @@ SWITCH_SECONDS = 0.0005  # after which a thread that computes lets the one that 
 KEEP_ALIVE_SECONDS = 5
 MOST_CONNECTIONS = 800  # below the 1,024 files that a process usually may open
 # A host by its name, or with a scheme if it is behind a proxy.
-_PUBLIC = re.compile(r"(?:(https?)://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?/?")
+_PUBLIC = re.compile(r"(?:(https?)://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?/?")
 
 
 class Access(NamedTuple):
