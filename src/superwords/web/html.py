@@ -67,13 +67,12 @@ def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> Html:
 
 
 def row_html(head: str, *cells: str) -> str:
-    """Return a row of cells, its head and those made by `cell_html`."""
+    """Return a row of cells that are HTML already: its head, and those of `cell_html`."""
     return f'<tr><th scope="row">{head}</th>{"".join(cells)}</tr>'
 
 
-def cell_html(text: str, is_number: bool = True, attributes: str = "") -> str:
-    number = ' class="number"' if is_number else ""
-    return f"<td{number}{attributes}>{text}</td>"
+def cell_html(text: str, attributes: str = ' class="number"') -> str:
+    return f"<td{attributes}>{text}</td>"
 
 
 def table_html(
@@ -88,15 +87,19 @@ def table_html(
 
     `link` makes the HTML of a concept's name; `with_values` adds what a script sorts by.
     """
-    columns, rows = [one for key in keys for one in table.columns if one.key == key] or table.columns, ""
-    for row in table.rows.head(most or len(table.rows)).to_dict("records"):
-        cells = []
-        for one in columns[1:]:
-            value = f"{np.nan_to_num(float(row[one.key])):.6g}" if with_values else ""
-            known = f' data-label="{one.label}" data-value="{value}"' if with_values else ""
-            cells.append(cell_html(content(one, row, link), one.is_numeric, known))
-        rows += row_html(content(columns[0], row, link), *cells)
-    return html_table([one.label for one in columns], rows, attributes)
+    columns = [one for key in keys for one in table.columns if one.key == key] or table.columns
+
+    def cell(column: Column, row: dict[Any, Any]) -> str:
+        attributes = ' class="number"' if column.is_numeric else ""
+        if with_values:
+            attributes += f' data-label="{column.label}" data-value="{np.nan_to_num(float(row[column.key])):.6g}"'
+        return cell_html(content(column, row, link), attributes)
+
+    rows = (
+        row_html(content(columns[0], row, link), *(cell(one, row) for one in columns[1:]))
+        for row in table.rows.head(most or len(table.rows)).to_dict("records")
+    )
+    return html_table([one.label for one in columns], "".join(rows), attributes)
 
 
 def content(column: Column, row: dict[Any, Any], link: Callable[[int, str], str]) -> str:
@@ -114,7 +117,8 @@ def content(column: Column, row: dict[Any, Any], link: Callable[[int, str], str]
             return escape(", ".join(value or []))
         case "of":
             return f"{figure('number', value)} of {linked}"
-    return escape(str(value))
+    note = row.get(column.note)
+    return escape(str(value)) + (f"<br>{escape(str(note))}" if note not in (None, value) else "")
 
 
 def figure(kind: str, value: Any, *interval: Any) -> Html:

@@ -25,7 +25,7 @@ from superwords.web import concepts, html, relations
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_svg
 from superwords.web.html import Html
-from superwords.web.tables import Table
+from superwords.web.tables import Column, Table
 
 WORDS = 12
 CLOUD_WORDS = 25
@@ -179,14 +179,13 @@ class Report:
             compared = concepts.group_differences(self.catalog, column, *labels)
             shown = self.table(compared, "name", "one", "other", "difference", most=DIFFERENCES)
             differences = self.part("differences", first=labels[0], second=labels[1], table=shown)
-        label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
         return self.part(
             "groups",
             column=column,
             counts=", ".join(f"{label} {size:,}" for label, size in sizes.items()),
             without=f" {missing:,} {self.rows} without a {column} are left out." if missing else "",
             differences=differences,
-            picture=_picture(lambda: relation_plots.group_prevalence(self.model, key), label),
+            picture=_picture(relation_plots.group_prevalence, self.model, key),
             numbers=self._prevalences(table, "group"),
         )
 
@@ -212,14 +211,13 @@ class Report:
             raise
         if trends.rows.empty:
             return ""
-        label = f"Share of {self.rows} that use a concept by {column}, with intervals; × is a period without any"
         return self.part(
             "time",
             column=column,
             first=trends.rows["first"].iloc[0],
             last=trends.rows["last"].iloc[0],
             table=self.table(trends),
-            picture=_picture(lambda: relation_plots.small_multiples(self.model, column), label),
+            picture=_picture(relation_plots.small_multiples, self.model, column),
             numbers=self._prevalences(self.catalog.called("over_time", column, None), "period"),
         )
 
@@ -229,8 +227,7 @@ class Report:
         table = relations.themes(self.catalog)
         made = "These themes were made by people."
         origin = self.part("proposed themes") if table.notes["proposed"] else made
-        label = "Tree of the concepts by shared words and documents; the table has the themes"
-        picture = _picture(lambda: relation_plots.concept_tree(self.model), label)
+        picture = _picture(relation_plots.concept_tree, self.model)
         return self.part("themes", origin=origin, table=self.table(table), picture=picture)
 
     def effects(self, formula: str | None) -> str:
@@ -238,26 +235,23 @@ class Report:
             return ""
         table = relations.effect_table(self.catalog, formula)
         drawn = self.catalog.called("effects", formula, "prevalence")
-        label = f"Effects of {formula} on the prevalence of concepts"
         return self.part(
             "effects",
             formula=formula,
             outcome=outcome(self.rows),
-            picture=_picture(lambda: relation_plots.effect_intervals(self.model, drawn), label),
+            picture=_picture(relation_plots.effect_intervals, self.model, drawn),
             numbers=self.part("numbers", table=self.table(table, "name", "label", "effect", "unadjusted")),
         )
 
     def reading(self) -> str:
         if not self.model.result_.shown or n_sources(self.corpus) <= READ_FIRST:
             return ""
-        rows = ""
-        for one in self.model.diverse(READ_FIRST).to_dict("records"):
-            document, title = str(one["document"]), str(one["title"])
-            label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
-            links = "; ".join(map(self.link, one["concepts"], one["concept_names"]))
-            rows += html.row_html(label, html.cell_html(links, False), html.cell_html(f"{one['covered']:.0%}"))
-        table = html.html_table(("Document", "Adds most of", "Covered so far"), rows)
-        return self.part("reading", n=READ_FIRST, table=table)
+        columns = [
+            Column("document", "Document", note="title"),
+            Column("concept_names", "Adds most of", "concepts", link="concepts"),
+            Column("covered", "Covered so far", "share"),
+        ]
+        return self.part("reading", n=READ_FIRST, table=self.table(Table(columns, self.model.diverse(READ_FIRST))))
 
     def concept(self, concept: int, columns: Iterable[str]) -> Html:
         """Return one concept with how many documents use it, its cloud, words, groups and passages."""
@@ -301,22 +295,22 @@ class Report:
         return Html(f"<h4>Passages</h4>{quotes}" if quotes else "")
 
     def sampling(self) -> Html:
-        others = concepts.others(self.catalog)
-        table = concepts.convergence(self.catalog)
+        others, table = concepts.others(self.catalog), concepts.convergence(self.catalog)
         return self.part(
             "sampling",
             table=self.table(table, "quantity", "rhat", "ess", "mcse"),
-            picture=_picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain"),
+            picture=_picture(chain_traces, self.model),
             others=Html("") if others.rows.empty else self.part("others", table=self.table(others)),
             settings=_settings(self.model),
         )
 
 
-def _picture(draw: Callable[[], Any], label: str) -> Html:
+def _picture(draw: Callable[..., Any], *given: Any) -> str:
+    """Return the address of a figure that is inside the page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        data = base64.b64encode(figure_bytes(draw(), "png", dpi=110)).decode("ascii")
-    return Html(f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>')
+        data = base64.b64encode(figure_bytes(draw(*given), "png", dpi=110)).decode("ascii")
+    return f"data:image/png;base64,{data}"
 
 
 def _facts_list(*rows: tuple[str, str | None]) -> Html:
