@@ -10,6 +10,7 @@ from superwords.errors import InputError
 from superwords.posterior.consensus import OtherConcepts
 from superwords.web.catalog import Catalog
 from superwords.web.concepts import others
+from superwords.web.html import figure
 from superwords.web.report import Report, report_page
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
@@ -45,7 +46,7 @@ def test_what_to_read_first_is_what_diverse_chooses():
     assert [part.index(f'<th scope="row">{one}<br>') for one in chosen["document"]] == sorted(
         part.index(f'<th scope="row">{one}<br>') for one in chosen["document"]
     )
-    assert f"{chosen['covered'].iloc[-1]:.0%}</td></tr></tbody>" in part
+    assert f"{figure('share', chosen['covered'].iloc[-1])}</td></tr></tbody>" in part
     assert Report(passage_model()).reading() == ""  # ten documents in all
     assert Report(edge_model("no concept")).reading() == ""
 
