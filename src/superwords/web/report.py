@@ -15,10 +15,9 @@ import pandas as pd
 
 from superwords.analysis.effects import outcome
 from superwords.errors import InputError
-from superwords.files import write_atomic
+from superwords.files import write_named
 from superwords.fitting.estimator import ConceptModel
-from superwords.plots import relation_plots
-from superwords.plots.model_plots import chain_traces
+from superwords.plots import model_plots
 from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
 from superwords.web import concepts, html, relations
@@ -48,13 +47,7 @@ PRIORS = {
 
 def write_report(model: ConceptModel, path: str | Path, *given: Any, **settings: Any) -> Path:
     """Write `report_page` to one HTML file, whole or not at all."""
-    out = Path(path)
-    page = report_page(model, *given, **settings)
-    try:
-        write_atomic(out, page.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The report {str(out)!r} could not be written: {error.strerror or error}.") from None
-    return out
+    return write_named(path, report_page(model, *given, **settings), "report")
 
 
 def report_page(
@@ -185,7 +178,7 @@ class Report:
             counts=", ".join(f"{label} {size:,}" for label, size in sizes.items()),
             without=f" {missing:,} {self.rows} without a {column} are left out." if missing else "",
             differences=differences,
-            picture=_picture(relation_plots.group_prevalence, self.model, key),
+            picture=_picture(model_plots.group_prevalence, self.model, key),
             numbers=self._prevalences(table, "group"),
         )
 
@@ -217,7 +210,7 @@ class Report:
             first=trends.rows["first"].iloc[0],
             last=trends.rows["last"].iloc[0],
             table=self.table(trends),
-            picture=_picture(relation_plots.small_multiples, self.model, column),
+            picture=_picture(model_plots.small_multiples, self.model, column),
             numbers=self._prevalences(self.catalog.called("over_time", column, None), "period"),
         )
 
@@ -227,7 +220,7 @@ class Report:
         table = relations.themes(self.catalog)
         made = "These themes were made by people."
         origin = self.part("proposed themes") if table.notes["proposed"] else made
-        picture = _picture(relation_plots.concept_tree, self.model)
+        picture = _picture(model_plots.concept_tree, self.model)
         return self.part("themes", origin=origin, table=self.table(table), picture=picture)
 
     def effects(self, formula: str | None) -> str:
@@ -239,7 +232,7 @@ class Report:
             "effects",
             formula=formula,
             outcome=outcome(self.rows),
-            picture=_picture(relation_plots.effect_intervals, self.model, drawn),
+            picture=_picture(model_plots.effect_intervals, self.model, drawn),
             numbers=self.part("numbers", table=self.table(table, "name", "label", "effect", "unadjusted")),
         )
 
@@ -299,7 +292,7 @@ class Report:
         return self.part(
             "sampling",
             table=self.table(table, "quantity", "rhat", "ess", "mcse"),
-            picture=_picture(chain_traces, self.model),
+            picture=_picture(model_plots.chain_traces, self.model),
             others=Html("") if others.rows.empty else self.part("others", table=self.table(others)),
             settings=_settings(self.model),
         )
