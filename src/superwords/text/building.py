@@ -120,11 +120,8 @@ def count_words(
 
 
 def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    ones = np.ones(len(rows), np.int32)
-    tally = sparse.csr_array(sparse.coo_array((ones, (rows, columns)), shape=shape))
-    tally.sum_duplicates()
-    tally.sort_indices()
-    return tally
+    """Return how often each column occurs in each row."""
+    return sparse.csr_array(sparse.coo_array((np.ones(len(rows), np.int32), (rows, columns)), shape=shape))
 
 
 def _find_words(stream: TokenStream, options: TextOptions, row_of_sentence: np.ndarray, notes: dict[str, Any]) -> Words:

@@ -15,7 +15,7 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text.phrases import TAGGED, Method, plain_lemmatizer, spelling_key
 from superwords.text.sentences import Tokenizer, check_segmenter, tokens
-from superwords.text.tagging import ADJECTIVE, HANTA_MODELS, NOUN, VERB, HanTaTagger, make_lemmatizer, make_tagger
+from superwords.text.tagging import ADJECTIVE, HANTA_MODELS, NOUN, VERB, make_lemmatizer, make_tagger
 
 MAX_LENGTH = 4  # tokens of a phrase
 RECIPE_FORMAT = 2
@@ -153,21 +153,19 @@ def read_recipe(
 
 def units_of_labels(labels: Sequence[str], languages: Iterable[str], method: Method) -> dict[str, str | None]:
     """Return the joined spelling of each word of a bare vocabulary, as reading it in a text would give it."""
-    is_tagged = method.words in TAGGED
     classes = (NOUN, ADJECTIVE) if method.words == "phrases" else (NOUN, ADJECTIVE, VERB)
+
+    def base_of(word: str, language: str) -> str:
+        if method.words not in TAGGED:
+            return plain_lemmatizer(language, method)([word])[0]
+        bases = (make_tagger(language, method.tagger).base(word, kind) for kind in classes)
+        return next((one for one in bases if one != word.lower()), word)
+
     units: dict[str, str | None] = {}
     for language in sorted(languages):
-        tagger: Any = make_tagger(language, method.tagger) if is_tagged else plain_lemmatizer(language, method)
         for label in labels:
-            spelling = ""
-            for word in filter(lambda token: token[0].isalnum(), tokens(label, language, method.tokenizer)):
-                base = word
-                if isinstance(tagger, HanTaTagger) and is_tagged:
-                    bases = (tagger.base(word, kind) for kind in classes)
-                    base = next((one for one in bases if one != word.lower()), word)
-                elif tagger is not None and not is_tagged:
-                    base = tagger.lemmas([word])[0]
-                spelling += spelling_key(base.lower())
+            words = (token for token in tokens(label, language, method.tokenizer) if token[0].isalnum())
+            spelling = "".join(spelling_key(base_of(word, language).lower()) for word in words)
             units.setdefault(spelling, label)
     return units
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -67,12 +67,12 @@ def is_content(flags: Any) -> Any:
     return ((flags & (CAN_END | BEHIND)) > 0) & ((flags & STOP) == 0)
 
 
-def plain_lemmatizer(language: str, method: Method) -> Any:
-    """Return what gives words without tags their lemma, as asked or by the habit of the language; None: nothing."""
+def plain_lemmatizer(language: str, method: Method) -> Callable[[list[str]], list[str]]:
+    """Return what gives words without tags their base form: a lemma if asked, or by the habit of the language."""
     # A dictionary alone takes "grise" for a form of "griser", so that words of several tokens are left as written.
     is_usual = language in FOLDED or (method.words == "plain" and language in lemma_dictionaries())
     is_folded = is_usual if method.lemmas is None else method.lemmas
-    return make_lemmatizer(language, method.tagger) if is_folded else None
+    return make_lemmatizer(language, method.tagger) if is_folded else lambda sentence: [w.lower() for w in sentence]
 
 
 def find_candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
@@ -84,8 +84,7 @@ def find_candidates(sentence: list[str], language: str, method: Method) -> Itera
 
 def _plain_candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
     """Yield every word, stop words if they may be part of one; a run ends at punctuation and numbers."""
-    stop, lemmatizer = stop_words(language), plain_lemmatizer(language, method)
-    bases = [token.lower() for token in sentence] if lemmatizer is None else lemmatizer.lemmas(sentence)
+    stop, bases = stop_words(language), plain_lemmatizer(language, method)(sentence)
     is_new = True
     for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
         if not _is_word(token):

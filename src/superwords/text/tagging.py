@@ -202,6 +202,9 @@ class SpacyTagger:
     def lemmas(self, sentence: list[str]) -> list[str]:
         return [base for _, base in self.tag(sentence)]
 
+    def base(self, word: str, word_class: str) -> str:
+        return word.lower()
+
     def is_guess(self, base: str) -> bool:
         return False
 
@@ -231,27 +234,18 @@ def lemma_dictionaries() -> dict[str, str]:
     return {"no": "nb", "hr": "hbs", "bs": "hbs"} | others
 
 
-class DictionaryLemmatizer:
-    """Lemmas by simplemma's dictionary of a language, in lower case."""
-
-    def __init__(self, language: str) -> None:
-        import simplemma
-        from simplemma.strategies import DefaultStrategy
-        from simplemma.strategies.dictionaries import StreamDictionaryFactory
-
-        self._code = lemma_dictionaries()[language]
-        # Read from its stream, a dictionary needs 70 MB at most in place of 420. simplemma's own factory would
-        # forget it where texts of many languages take turns.
-        strategy = DefaultStrategy(dictionary_factory=StreamDictionaryFactory())
-        self._lemmatizer = simplemma.Lemmatizer(lemmatization_strategy=strategy)
-
-    def lemmas(self, sentence: list[str]) -> list[str]:
-        return [self._lemmatizer.lemmatize(token.lower(), self._code).lower() for token in sentence]
-
-
 @lru_cache
-def make_lemmatizer(language: str, tagger: str | None = None) -> HanTaTagger | SpacyTagger | DictionaryLemmatizer:
-    """Return the tagger named, simplemma's dictionary of the language, or HanTa."""
-    if tagger is None and language in lemma_dictionaries():
-        return DictionaryLemmatizer(language)
-    return make_tagger(language, tagger)
+def make_lemmatizer(language: str, tagger: str | None = None) -> Callable[[list[str]], list[str]]:
+    """Return a function from a sentence to its lemmas: of the tagger named, simplemma's dictionary, or HanTa."""
+    code = lemma_dictionaries().get(language)
+    if tagger is not None or code is None:
+        return make_tagger(language, tagger).lemmas
+    import simplemma
+    from simplemma.strategies import DefaultStrategy
+    from simplemma.strategies.dictionaries import StreamDictionaryFactory
+
+    # Read from its stream, a dictionary needs 70 MB at most in place of 420. simplemma's own factory would
+    # forget it where texts of many languages take turns.
+    strategy = DefaultStrategy(dictionary_factory=StreamDictionaryFactory())
+    lemmatize = simplemma.Lemmatizer(lemmatization_strategy=strategy).lemmatize
+    return lambda sentence: [lemmatize(token.lower(), code).lower() for token in sentence]
