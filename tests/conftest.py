@@ -20,6 +20,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
+    # The longest tests, which have a time limit of their own, first: no worker waits for another's at the end.
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
     if CHROMIUM is None:
         for item in items:
             if item.get_closest_marker("browser"):
