@@ -25,7 +25,6 @@ LETTERS, RECIPES = DEMOS = "letters", "recipes"
 _CONCEPTS_SHOWN = 8
 _WORDS_SHOWN = 5
 _TRANSLATIONS_SHOWN = 4
-_SEEDS = {LETTERS: 2024, RECIPES: 2012}
 _WAITING = {
     LETTERS: "360 letters to a town council, by tenants and owners, from 2022 to 2024",
     RECIPES: "84 recipes, half of them English, half German",
@@ -73,27 +72,22 @@ def demo(
         check_output(output / "demo.sw" if output.is_dir() else output)
         output.mkdir(exist_ok=True)
     say(f"{_WAITING[which]} {_TIME}.", quiet)
-    used = _SEEDS[which] if seed is None else seed
-    model_file = report = None
-    if which == RECIPES:
-        model, found = run_demo(used, progress, jobs)
-        if output is not None:
-            model_file = model.save(output / "recipes.sw")
-    else:
-        model, found = run_letters(used, progress, jobs)
-        folder = output or Path(tempfile.mkdtemp(prefix="superwords-demo-"))
+    folder = Path(tempfile.mkdtemp(prefix="superwords-demo-")) if output is None and which == LETTERS else output
+    model, found = (run_demo if which == RECIPES else run_letters)(seed, progress, jobs)
+    model_file = None if folder is None else model.save(folder / f"{which}.sw")
+    if which == LETTERS and folder is not None:
         (folder / "letters.csv").write_text(csv_text(load_letters()), encoding="utf-8")
-        model_file = model.save(folder / "letters.sw")
         report = write_report(model, folder / "report.html", GROUP, "Letters to a town council", DATE)
-    found |= {"seed": used, "seconds": round(perf_counter() - start, 3)}
+        found["report"] = str(report)
+    found |= {"seed": model.seed_, "seconds": round(perf_counter() - start, 3)}
     if as_json:
-        print_json(found if report is None else found | {"report": str(report)})
+        print_json(found)
     elif not quiet:
         (print_recipes if which == RECIPES else print_letters)(model, found)
-        where = "" if report is None else f"The report is {report}. "
+        where = f"The report is {found['report']}. " if "report" in found else ""
         print_line(f"{where}{found['seconds']:.0f} seconds in all.")
         print_next_steps(model_file)
-        if report is not None and open_report and messages.is_terminal:
+        if "report" in found and open_report and messages.is_terminal:
             webbrowser.open(report.resolve().as_uri())
 
 

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 # Options whose names differ from those of Python's parameters.
-PARAMETERS = {
-    **{"chains": "n_chains", "concepts": "n_concepts", "pilots": "n_pilots", "sweeps": "n_sweeps"},
-    **{"burn_in": "n_burn_in", "jobs": "n_jobs", "seed": "random_state", "k": "K"},
-}
+PARAMETERS = {name: f"n_{name}" for name in ("chains", "concepts", "pilots", "sweeps", "burn_in", "jobs")}
+PARAMETERS |= {"seed": "random_state", "k": "K"}
 _OPTIONS = {parameter: option for option, parameter in PARAMETERS.items()}
 
 
@@ -137,16 +135,14 @@ def form_of(as_json: bool, as_csv: bool) -> str | None:
 def check_output(path: Path, whole: bool = False) -> None:
     """Raise before the work if its result could not be written; a file replaced as a whole needs one beside it."""
     folder = path.parent
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; give the name of a file.")
+    if path.is_dir() or (whole and path.exists() and not path.is_file()):
+        raise InputError(f"{str(path)!r} is {'a folder' if path.is_dir() else 'not a file'}; give the name of a file.")
     if not folder.is_dir():
         raise InputError(f"There is no folder {str(folder)!r} to write {path.name!r} in.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise InputError(f"{str(path)!r} cannot be written: permission denied.")
     if not whole:
         return
-    if path.exists() and not path.is_file():
-        raise InputError(f"{str(path)!r} is not a file; give the name of a file.")
     trial = folder / f".{path.name}.checkpoint.{'0' * 16}.tmp"  # no longer name is needed
     try:
         trial.touch()

@@ -22,12 +22,12 @@ def load_letters() -> pd.DataFrame:
     return read_csv("letters.csv")
 
 
-def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, Any]:
+def run_letters(seed: int | None = None, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, Any]:
     """Fit the letters with default settings; return the model and, as plain JSON, the largest differences and trend."""
     from superwords import fit
 
-    groups = [GROUP, "author"]
-    model = fit(load_letters(), "text", "id", groups, random_state=seed, progress=progress, n_jobs=n_jobs)
+    how = {"random_state": SEED if seed is None else seed, "progress": progress, "n_jobs": n_jobs}
+    model = fit(load_letters(), "text", "id", [GROUP, "author"], **how)
     concepts = model.concepts(0)
     sure = set(concepts.loc[concepts["found_by"] == concepts["found_by"].max(), "concept"])
     compared, trends = model.compare_groups(GROUP), model.trends(DATE)

@@ -38,7 +38,7 @@ SEED = 2012
 _USED = 0.02  # minimum share of a concept's recipes that use a word for it
 
 
-def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, dict[str, Any]]:
+def run_demo(seed: int | None = None, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, Any]:
     """Fit the recipes with and without pictures.
 
     Return the model of text and pictures and, as plain JSON, rank accuracy by source and the bilingual concepts.
@@ -47,7 +47,7 @@ def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None)
 
     demo = load_demo()
     pictures = without_artists(demo)
-    settings = {**SETTINGS, "random_state": seed, "n_jobs": n_jobs, "progress": progress}
+    settings = {**SETTINGS, "random_state": SEED if seed is None else seed, "n_jobs": n_jobs, "progress": progress}
     together = fit(demo.corpus, features=pictures, **settings)
     alone = fit(demo.corpus, features=None, **settings)
     by_text = {TOGETHER: together.co_membership_, TEXT: alone.co_membership_}
