@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ results = Console(highlight=False)
 _WIDEST = 160  # wider lines are hard to follow
 _UNSEEN = 110  # where nobody sees a width, as in a file
 _GAP = 2
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WRAPPED = 30  # characters of a column of words; with fewer, optional columns are left out
 
 
@@ -181,10 +183,9 @@ def print_table(
 
 def _safe(value: Any) -> Text:
     """Return a cell in which a word such as [red] is no markup, and an escape is no order to the terminal."""
-    text = str(value)
-    if isinstance(value, Text) and text.isprintable():
-        return value
-    return Text("".join(mark if mark.isprintable() or mark.isspace() else "�" for mark in text))
+    text = value if isinstance(value, Text) else Text(str(value))
+    text.plain = _CONTROL.sub("�", text.plain)
+    return text
 
 
 def print_texts(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from superwords.demo.data import read_csv
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.fit import fit
 from superwords.tabular import plain, records
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 SEED = 2024
 GROUP, DATE = "household", "date"
@@ -24,8 +23,6 @@ def load_letters() -> pd.DataFrame:
 
 def run_letters(seed: int | None = None, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, Any]:
     """Fit the letters with default settings; return the model and, as plain JSON, the largest differences and trend."""
-    from superwords import fit
-
     how = {"random_state": SEED if seed is None else seed, "progress": progress, "n_jobs": n_jobs}
     model = fit(load_letters(), "text", "id", [GROUP, "author"], **how)
     concepts = model.concepts(0)

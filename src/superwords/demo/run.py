@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from superwords.demo.data import Demo, load_demo, picture_similarity, rank_accuracy
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.fit import fit
 from superwords.tabular import records
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 TOGETHER, PICTURES, TEXT = "text and pictures", "pictures alone", "text alone"
 
@@ -43,8 +42,6 @@ def run_demo(seed: int | None = None, progress: Any = False, n_jobs: int | None 
 
     Return the model of text and pictures and, as plain JSON, rank accuracy by source and the bilingual concepts.
     """
-    from superwords import fit
-
     demo = load_demo()
     pictures = without_artists(demo)
     settings = {**SETTINGS, "random_state": SEED if seed is None else seed, "n_jobs": n_jobs, "progress": progress}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from superwords import __version__
 from superwords.analysis.curation import decisions
+from superwords.analysis.export import Export
+from superwords.fitting.estimator import ConceptModel
 from superwords.tabular import listed
 from superwords.text.corpus import n_sources, row_name
 
-if TYPE_CHECKING:
-    from superwords.analysis.export import Export
-    from superwords.fitting.estimator import ConceptModel
-
 _HYPERPARAMETERS = ("alpha_omega", "lam", "theta", "alpha_pi", "K", "alpha_sigma", "beta_sigma", "b1", "b2")
-_REFERENCES = """@misc{elarini2012superwords,
+REFERENCES = """@misc{elarini2012superwords,
   author = {El-Arini, Khalid and Fox, Emily B. and Guestrin, Carlos},
   title = {Concept Modeling with Superwords},
   year = {2012},
@@ -29,14 +26,7 @@ _REFERENCES = """@misc{elarini2012superwords,
   version = {VERSION},
   year = {2026}
 }
-"""
-
-
-def bibtex() -> str:
-    """Return the references of the methods paragraph."""
-    from superwords import __version__
-
-    return _REFERENCES.replace("VERSION", __version__)
+""".replace("VERSION", __version__)
 
 
 def methods_paragraph(source: Export) -> str:
@@ -61,8 +51,6 @@ def _corpus(model: ConceptModel) -> list[str]:
 
 
 def _model(model: ConceptModel) -> list[str]:
-    from superwords import __version__
-
     schedule, params, prior = model.schedule_, model.get_params(), model.result_.prior
     data = model.chains_[0].model.data
     features = "no features of words"

@@ -7,20 +7,18 @@ import io
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from superwords.analysis.export import MOST_COMPARED, Export, Titled, add_word_table, latex_text, write_tables
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
+from superwords.fitting.estimator import ConceptModel
 from superwords.paper.manifest import make_manifest
-from superwords.paper.methods import bibtex, methods_paragraph
+from superwords.paper.methods import REFERENCES, methods_paragraph
 from superwords.plots.model_plots import effect_intervals, group_prevalence, small_multiples
 from superwords.plots.style import figure_bytes
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 _TABLES = ("concepts", "groups", "trends", "effects", "quotes")
 _WIDTH = 6.2  # inches of a figure in the Word document
@@ -64,7 +62,7 @@ def _write(source: Export, out: Path) -> list[Path]:
     texts = {
         "methods.md": f"{methods}\n",
         "methods.tex": f"{latex_text(methods).replace(*_CITED)}\n",
-        "references.bib": bibtex(),
+        "references.bib": REFERENCES,
     }
     pictures = {f"figures/{name}.pdf": figure_bytes(figure, "pdf") for name, figure in figures.items()}
     for name, content in {**{name: text.encode() for name, text in texts.items()}, **pictures}.items():
