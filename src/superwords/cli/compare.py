@@ -16,15 +16,12 @@ from superwords.fitting import defaults
 if TYPE_CHECKING:
     from superwords.compare.contest import Comparison
 
-app = typer.Typer(add_completion=False)
-
 _run = partial(o.option, panel="Runs")
 # The page has the other columns; seconds were printed run by run.
 _OF_CONTESTS = ("against", "on windows", "on sentences", "NPMI", "p")
 _OF_MODELS = ("model", "concepts", "NPMI", "judge", "diversity", "stability", "perplexity", "ours ahead")
 
 
-@app.command()
 def compare(
     ctx: typer.Context,
     file: str = typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed."),

@@ -19,8 +19,6 @@ from superwords.tabular import csv_text, points
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
-app = typer.Typer(add_completion=False)
-
 LETTERS, RECIPES = DEMOS = "letters", "recipes"
 _CONCEPTS_SHOWN = 8
 _WORDS_SHOWN = 5
@@ -32,7 +30,6 @@ _WAITING = {
 _TIME = "(about half a minute; up to a minute more on first use, for compiling)"
 
 
-@app.command()
 def demo(
     which: str = typer.Argument(LETTERS, metavar="[letters|recipes]", help="The demo to run."),
     output: Path | None = option(

@@ -11,14 +11,11 @@ import typer
 from superwords.cli import options as o
 from superwords.fitting import defaults
 
-app = typer.Typer(add_completion=False)
-
 _sampling, _saving = partial(o.option, panel="Sampling"), partial(o.option, panel="Output")
 _prior = partial(o.option, panel="Hyperparameters (the paper's symbols)")
 _number = partial(_prior, parser=o.number_or_name, metavar="NUMBER")
 
 
-@app.command()
 def fit(
     ctx: typer.Context,
     file: str = typer.Argument(

@@ -55,10 +55,13 @@ _ClickError: Any = _UsageError.__base__
 
 
 def load_command(name: str) -> Any:
-    """Import the module of a command and return the command."""
+    """Import the module of a command and return the command: its function, or the app of a module that has one."""
     module = importlib.import_module(f"superwords.cli.{_MODULES.get(name, name)}")
-    found: Any = typer.main.get_command(module.app)
-    return found.commands[name] if name in _MODULES else found
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False)
+        app.command()(getattr(module, name))
+    return typer.main.get_command(app)
 
 
 class LazyCommands(typer.core.TyperGroup):

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, WIDTH, option
 from superwords.cli.printing import say
 from superwords.errors import InputError
@@ -22,10 +20,7 @@ from superwords.errors import InputError
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 def report(
     model_file: Path = MODEL_FILE,
     out: Path = option("The HTML file to write.", ..., "-o", "--output", "--out"),
@@ -54,7 +49,6 @@ def report(
     say(f"The report is {written} ({written.stat().st_size / 1e6:.1f} MB).", quiet)
 
 
-@app.command()
 def explore(
     model_file: Path = MODEL_FILE,
     host: str = option("The address to listen on.", "127.0.0.1"),
@@ -84,7 +78,6 @@ def explore(
         make_server(create_app(explorer, known.hosts, token)).run(sockets=[listener])
 
 
-@app.command()
 def clouds(
     model_file: Path = MODEL_FILE,
     out: Path = option("The folder for the pictures.", ..., "-o", "--output", "--out"),

@@ -11,15 +11,12 @@ from superwords.cli.options import option
 from superwords.cli.printing import busy, print_json, print_line
 from superwords.errors import InputError
 
-app = typer.Typer(add_completion=False)
-
 # As in superwords.analysis.export, which takes too long to load for a help text.
 FORMATS = ("csv", "parquet", "xlsx", "latex", "docx", "json", "netcdf", "pyldavis")
 _TABLES = "concepts words documents documents_wide vocabulary groups trends periods effects quotes all"
 TABLES = tuple(_TABLES.split())
 
 
-@app.command()
 def export(
     model_file: Path = o.MODEL_FILE,
     table: str = typer.Argument("all", metavar="TABLE", help=f"One of {', '.join(TABLES)}."),
@@ -66,7 +63,6 @@ def export(
         print_line("Wrote " + ", ".join(str(path) for path in written) + ".")
 
 
-@app.command()
 def write(
     model_file: Path = o.MODEL_FILE,
     output: Path = option("The folder to write.", Path("paper"), "--output", "-o"),
@@ -98,7 +94,6 @@ def write(
         print_line(f"{len(files)} files in {output}: " + ", ".join(str(one.relative_to(output)) for one in files))
 
 
-@app.command()
 def verify(
     manifest: Path = typer.Argument(metavar="MANIFEST", help="The manifest.json of `superwords write`."),
     data: str = typer.Argument(metavar="DATA", help="The file or folder of the documents."),

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from superwords import ConceptModel
 
-app = typer.Typer(add_completion=False)
-
 _BARS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
 _WORDS = 12
@@ -48,7 +46,6 @@ def _draw(plot: str, *asked: Any, picture: Path | None, width: float) -> None:
         p.say(f"The picture is {save_figure(figure, picture)}.")
 
 
-@app.command()
 def trends(
     model_file: Path = o.MODEL_FILE,
     column: str = typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers."),
@@ -126,7 +123,6 @@ def _print_concept(concept: int, periods: pd.DataFrame, changes: pd.DataFrame, r
     print_line(f"Early, late: share of the {rows} using the concept that use the word for it, by half of all {rows}.")
 
 
-@app.command()
 def effects(
     model_file: Path = o.MODEL_FILE,
     formula: str = typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".'),
@@ -230,7 +226,6 @@ def _print_predicted(table: pd.DataFrame, by: list[str]) -> None:
         print_table(own[own[by[0]].isin(values.iloc[:: max(1, len(values) // _MOST)])], columns)
 
 
-@app.command()
 def themes(
     model_file: Path = o.MODEL_FILE,
     picture: Path | None = o.PICTURE,

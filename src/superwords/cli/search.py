@@ -12,14 +12,11 @@ from superwords.cli import printing as p
 from superwords.cli.options import AS_JSON, MODEL_FILE, load_model, option
 from superwords.errors import InputError
 
-app = typer.Typer(add_completion=False)
-
 _PASSAGE = 160
 _AMONG = 100
 _SURE, _MOST_TASTES = 0.8, 5
 
 
-@app.command()
 def search(
     model_file: Path = MODEL_FILE,
     query: list[str] | None = typer.Argument(None, metavar="QUERY", help="What to look for."),

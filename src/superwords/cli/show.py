@@ -6,12 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from superwords.cli import options as o
 from superwords.cli.options import option
-
-app = typer.Typer(add_completion=False)
 
 
 class Sort(StrEnum):
@@ -23,7 +19,6 @@ class Sort(StrEnum):
     stability = "stability"
 
 
-@app.command()
 def show(
     model_file: Path = o.MODEL_FILE,
     concept: int | None = option("One concept: its words and documents."),

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from superwords import ConceptModel, Corpus
     from superwords.text.sources import Documents
 
-app = typer.Typer(add_completion=False)
-
 _EXAMPLES = 8
 
 
-@app.command()
 def transform(
     model_file: Path = o.MODEL_FILE,
     file: str = typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads."),
