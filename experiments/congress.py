@@ -14,7 +14,7 @@ import pandas as pd
 
 import superwords
 from experiments.harness import Lab, fit_topics, read_lines
-from superwords.analysis.ranking import coherence, presence
+from superwords.analysis.tables import coherence, presence
 from superwords.compare.contest import word_sets
 from superwords.compare.judging import Found, Judge, make_judges, peer_coherence, ranked
 from superwords.compare.judging import matched as size_matched

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import superwords
 from experiments.harness import Lab, Topics, bars, data_path, fit_topics, means, read_lines
-from superwords.analysis.prevalence import drawn_weights
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import lam_by_use
-from superwords.posterior.draws import Kept
+from superwords.posterior.draws import ChainDraws, Kept
 from superwords.text.corpus import Corpus
 from superwords.text.sentences import sentence_spans
 
@@ -93,7 +91,7 @@ def tf_idf(counts: sparse.csr_array) -> Any:
     return TfidfTransformer(sublinear_tf=True).fit_transform(counts)
 
 
-def expected_words(model: ConceptModel, draws: Sequence[Kept]) -> np.ndarray:
+def expected_words(model: ConceptModel, draws: ChainDraws | list[Kept]) -> np.ndarray:
     """Return the (D, V) probability that a document's next word is i, by its own variants of its concepts.
 
     Given a draw it is Σ_j E[π_j/S] f_ji θ_i / T_j, averaged over the draws.
@@ -121,7 +119,7 @@ def concept_similarities(model: ConceptModel, rows: np.ndarray, information: np.
     by_words = []
     for chain in model.draws_.chains:
         by_words.append(cosine(expected_words(model, chain)[rows] * information))
-    by_weights = [cosine(one[rows].toarray()) for one in drawn_weights(model.result_)]
+    by_weights = [cosine(one[rows].toarray()) for one in model.result_.drawn_weights()]
     return {CONCEPTS: np.mean(by_words, axis=0), CONCEPT_WEIGHTS: np.mean(by_weights, axis=0)}
 
 

@@ -19,7 +19,7 @@ from superwords.features import cooccurrence
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots import traces
-from superwords.posterior.alignment import HANDFUL, Usage, described, find_partners, usage_of
+from superwords.posterior.alignment import HANDFUL, Usage, find_partners, usage_of
 from superwords.posterior.draws import Kept
 from superwords.posterior.traces import statistic
 from superwords.progress import Progress, Watcher
@@ -220,7 +220,7 @@ def partners(model: ConceptModel) -> pd.DataFrame:
         usage.append(_of_concepts(found, np.flatnonzero(found.holders > HANDFUL)))
     table = pd.DataFrame(np.eye(len(STARTS)), index=list(STARTS), columns=list(STARTS))
     for a, b in permutations(range(len(STARTS)), 2):
-        of = find_partners(*(described(one.used, one.holders) for one in (usage[a], usage[b]))).of
+        of = find_partners(*(one.description for one in (usage[a], usage[b]))).of
         paired = np.flatnonzero(of >= 0)
         alike = weighted_jaccard(_of_concepts(usage[a], paired), _of_concepts(usage[b], of[paired]))
         table.iloc[a, b] = float((alike >= PARTNER).sum() / len(of)) if len(of) else 0.0

@@ -10,8 +10,7 @@ import pandas as pd
 
 import superwords
 from experiments.harness import Lab
-from superwords.analysis.ranking import coherence, presence
-from superwords.analysis.tables import sources
+from superwords.analysis.tables import coherence, presence, sources
 from superwords.compare.judging import alignment
 from superwords.compare.labels import by_document
 from superwords.fitting.estimator import ConceptModel

@@ -19,7 +19,7 @@ from scipy import sparse
 from experiments.harness import Lab, means, write_table
 from experiments.seed_lists import FILES, TASKS, WordLists, read_task
 from superwords import fit
-from superwords.analysis.ranking import takers
+from superwords.analysis.tables import takers
 from superwords.analysis.words import belonging, by_rows
 from superwords.compare.peers import named_tokens
 from superwords.errors import InputError

@@ -22,7 +22,6 @@ from experiments.harness import Lab
 from experiments.lee import ITEMS
 from experiments.recipes import RECIPES
 from experiments.salient import asked_words, best_topics
-from superwords.analysis.ranking import scores
 from superwords.compare import contest, judging
 from superwords.compare.judging import Found
 from superwords.compare.splitting import SENTENCES, Split, as_documents, make_split
@@ -220,7 +219,7 @@ def saturation(model: ConceptModel) -> dict[str, float]:
 def judged(bench: Bench, model: ConceptModel, seed: int) -> dict[str, float]:
     """Judge word sets against the peer's by salient words, and each concept by its ten first words."""
     out: dict[str, float] = {}
-    score, used = scores(model.result_.summary.words, model.corpus_.n_words), model.result_.summary.words.used
+    score, used = model.result_.summary.words.score, model.result_.summary.words.used
     ranked = [Found(*contest.word_sets(model, value), 0.0) for value in (score, used)]
     for found, ending in zip(ranked, ("", "_by_share")):
         sets = [judging.matched(found, bench.topics[seed], word) for word in bench.words]

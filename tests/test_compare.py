@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
-from superwords.analysis import ranking as coherences
+from superwords.analysis import tables as coherences
 from superwords.compare import judging, peers
 from superwords.compare.contest import Contest, Effort, Runs, caution, make_lineup, shuffled_features
 from superwords.compare.judging import Found

@@ -7,9 +7,8 @@ from scipy import sparse
 from models_for_tests import chain_of, kept, planted_model
 from superwords.posterior import draws
 from superwords.posterior import word_sets as sets
-from superwords.posterior.alignment import described, overlaps, usage_of
+from superwords.posterior.alignment import chain_shares, find_consensus, overlaps, usage_of
 from superwords.posterior.alignment import find_partners as partners_of
-from superwords.posterior.consensus import chain_shares, find_consensus
 from superwords.posterior.draws import Draws
 from superwords.posterior.intervals import TAILS, sparse_quantile
 from superwords.posterior.result import Result
@@ -21,7 +20,7 @@ FRUIT, TOOLS, CARS = {0: 2, 1: 1, 2: 1}, {3: 1, 4: 2}, {5: 1, 6: 1, 7: 1}
 
 
 def find_partners(ours, theirs):
-    return partners_of(*(described(usage.used, usage.holders) for usage in (ours, theirs)))
+    return partners_of(*(usage.description for usage in (ours, theirs)))
 
 
 def test_partners_are_found_under_any_labels():
@@ -49,7 +48,7 @@ def test_two_concepts_never_share_a_partner():
 def test_descriptions_and_overlaps_by_hand():
     usage = usage_of(kept([{0: {0: 1, 1: 1}, 1: {1: 1, 2: 0}}, {0: {0: 1}}], 3))
     # Concept 0 is held by two documents: word 0 scores 2/2 · 2/2, word 1 scores 1/2 · 1/2; concept 1: word 1 1 · 1/2.
-    found = described(usage.used, usage.holders)
+    found = usage.description
     np.testing.assert_allclose(found.toarray(), [[0.8, 0.2, 0], [0, 1, 0]])
     other = sparse.csc_array([[0.5, 0.3, 0.2], [0, 0, 1]])
     np.testing.assert_allclose(overlaps(found, other), [[0.7, 0], [0.3, 0]])
@@ -97,7 +96,7 @@ def test_the_summary_is_what_a_slow_loop_gives():
     on, used, holders, weights = [], [], [], []
     for s, draw in enumerate(model.draws_):
         usage = usage_of(draw)
-        partner = partners_of(found.description, described(usage.used, usage.holders)).of[j]
+        partner = partners_of(found.description, usage.description).of[j]
         assert (partner >= 0) == gathered.alignment.matched[s, j]
         if partner >= 0:
             weights.append(gathered.alignment.weight[s])

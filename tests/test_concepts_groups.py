@@ -7,7 +7,6 @@ import pytest
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.analysis.groups import make_groups
-from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.errors import InputError
 
 
@@ -45,8 +44,8 @@ def test_groups_drawn_by_lot_hardly_differ():
 def test_prevalence_and_strength_of_a_group_are_those_of_its_documents():
     model = planted_model()
     table = model.by_group("year")
-    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
-    weights = draw_weights(model.result_)
+    drawn = np.array([w.toarray() for w in model.result_.drawn_weights()])
+    weights = model.result_.summary.alignment.weights
     for row in table.itertuples():
         here = drawn[:, model.corpus_.metadata["year"] == row.group, row.concept - 1]
         weight = weights[:, row.concept - 1]
@@ -78,7 +77,7 @@ def test_passages_of_one_document_count_for_less():
     metadata = model.corpus_.metadata.assign(all="x")
     alike = with_parts(model, corpus=replace(model.corpus_, metadata=metadata))
     j = 0
-    held = np.array([w.toarray()[:, j] > 0 for w in drawn_weights(alike.result_)])
+    held = np.array([w.toarray()[:, j] > 0 for w in alike.result_.drawn_weights()])
     ratio = []
     for one in held:
         share = one.mean()
@@ -86,7 +85,7 @@ def test_passages_of_one_document_count_for_less():
         within = 40 * share * (1 - share)
         ratio.append(between / within if within else 4.0)
     assert make_groups(alike.result_, "all").effect[0, j] == pytest.approx(
-        max(1, draw_weights(alike.result_)[:, j] @ ratio)
+        max(1, alike.result_.summary.alignment.weights[:, j] @ ratio)
     )
 
 

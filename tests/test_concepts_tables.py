@@ -12,9 +12,7 @@ from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, kept, passag
 from superwords import Corpus, load
 from superwords.analysis import words
 from superwords.analysis.documents import document_table, one_document, telling_passage
-from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.ranking import names, ranked_words
-from superwords.analysis.tables import concept_table, source_shares, used_words
+from superwords.analysis.tables import concept_table, names, ranked_words, source_shares, used_words
 from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
 from superwords.posterior import draws as posterior_draws
@@ -39,13 +37,13 @@ def word_use(rows):
 
 def test_a_word_used_everywhere_tells_less_than_one_of_the_concepts_own():
     words = word_use([(0, 0, 0.9, 9), (0, 1, 0.5, 5), (1, 0, 0.9, 18), (1, 2, 0.2, 4), (2, 0, 0.8, 40)])
-    assert words.word[ranked_words(words, 3, 3)[0]].tolist() == [1, 0]
+    assert words.word[ranked_words(words, 3)[0]].tolist() == [1, 0]
 
 
 def test_words_that_a_typical_draw_does_not_use_are_left_out():
     words = word_use([(0, 0, 0.3, 3), (0, 1, 0.2, 2), (0, 2, 0.1, 1), (1, 0, 0.1, 1)])
     words = words._replace(probability=np.array([0.49, 0.5, 1, 0.2]))
-    assert [words.word[rows].tolist() for rows in ranked_words(words, 2, 3)] == [[1, 2], []]
+    assert [words.word[rows].tolist() for rows in ranked_words(words, 2)] == [[1, 2], []]
     assert names(words, 2, ["a", "b", "c"]) == ["b, c", "(no words)"]
 
 
@@ -96,8 +94,8 @@ def with_few_draws(model, monkeypatch):
 def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spaced):
     model = with_few_draws(made(), monkeypatch) if spaced else made()
     table = model.concepts()
-    weights = draw_weights(model.result_)
-    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
+    weights = model.result_.summary.alignment.weights
+    drawn = np.array([w.toarray() for w in model.result_.drawn_weights()])
     aligned, rng = model.result_.summary.alignment, np.random.default_rng(0)
     for j in range(model.n_concepts_):
         counts = weights[:, j] > 0
@@ -128,7 +126,7 @@ def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spa
 
 def test_the_number_of_words_is_the_mean_over_the_draws():
     model = planted_model()
-    j, weights = 0, draw_weights(model.result_)
+    j, weights = 0, model.result_.summary.alignment.weights
     aligned, draws = model.result_.summary.alignment, list(model.draws_)
     counted = []
     for s in range(len(draws)):
@@ -223,8 +221,8 @@ def test_documents_with_intervals():
     rows = [int(name.split()[1]) for name in table["document"]]
     assert table["metadata_weight"].tolist() == [np.linspace(0, 1, 40)[d] for d in rows]
     assert table["name"].tolist() == [f"speaker {d}" for d in rows]
-    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
-    weights = draw_weights(model.result_)
+    drawn = np.array([w.toarray() for w in model.result_.drawn_weights()])
+    weights = model.result_.summary.alignment.weights
     for row in table.sample(30, random_state=0).itertuples():
         d, j = int(row.document.split()[1]), row.concept - 1
         values, weight = drawn[:, d, j], weights[:, j]
@@ -249,8 +247,8 @@ def test_one_document_with_the_concepts_of_every_draw(passages):
     pd.testing.assert_frame_equal(table.loc[ours.index], ours)
     assert (table.drop(ours.index)["probability"] < 0.5).all()
     rows = [6] if passages else range(4, 8)
-    weights = draw_weights(model.result_)
-    held = [w.toarray()[rows].sum(axis=0) * share > 0 for w, share in zip(drawn_weights(model.result_), weights)]
+    weights = model.result_.summary.alignment.weights
+    held = [w.toarray()[rows].sum(axis=0) * share > 0 for w, share in zip(model.result_.drawn_weights(), weights)]
     assert set(table.index) == set(np.flatnonzero(np.any(held, axis=0)) + 1)
 
 

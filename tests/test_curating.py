@@ -7,7 +7,6 @@ from pandas.testing import assert_frame_equal
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import load
 from superwords.analysis import curation as curating
-from superwords.analysis.prevalence import drawn_weights
 from superwords.analysis.themes import concept_quality
 from superwords.errors import InputError
 from superwords.posterior.summary import USED_BY
@@ -144,7 +143,7 @@ def test_every_table_follows_the_choices(model):
     assert {j for held in model.words()["concepts"] for j in held} <= set(shown)
     assert {j for held in model.search("word10")["concepts"] for j in held} <= set(shown)
     assert model.verdict().n_listed == len(shown)
-    for weights in drawn_weights(model.result_):
+    for weights in model.result_.drawn_weights():
         assert not weights[:, [1, 2]].nnz
 
 

@@ -12,7 +12,6 @@ from scipy import sparse
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.analysis.design import make_design
 from superwords.analysis.effects import Outcomes, RobustFit, fit_prevalence
-from superwords.analysis.prevalence import drawn_weights
 from superwords.errors import InputError
 
 
@@ -196,7 +195,7 @@ def test_strength_is_of_those_that_hold_the_concept():
     slopes = []
     for draw in model.draws_:
         if draw.score == model.consensus_draw_.score:
-            own = drawn_weights(model.result_)[model.result_.summary.alignment.closest].toarray()[:, 0]
+            own = model.result_.drawn_weights()[model.result_.summary.alignment.closest].toarray()[:, 0]
             slopes.append(np.linalg.lstsq(X[own > 0], own[own > 0], rcond=None)[0][1])
     assert table.loc[1, "low"] <= slopes[0] <= table.loc[1, "high"]
 

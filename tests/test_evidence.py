@@ -13,7 +13,7 @@ from scipy import sparse
 
 from experiments import evidence, features, salient
 from experiments.__main__ import main
-from superwords.analysis.ranking import coherence
+from superwords.analysis.tables import coherence
 from superwords.compare.judging import Found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from models_for_tests import edge_model, passage_model, planted_model, with_parts
 from superwords.errors import InputError
-from superwords.posterior.consensus import OtherConcepts
+from superwords.posterior.alignment import OtherConcepts
 from superwords.web.catalog import Catalog
 from superwords.web.concepts import others
 from superwords.web.html import figure

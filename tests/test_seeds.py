@@ -10,8 +10,7 @@ import superwords
 from cli_for_tests import THEMES, loaded, run, write_documents
 from models_for_tests import planted_model, with_parts
 from superwords import Corpus, features
-from superwords.analysis.ranking import takers
-from superwords.analysis.tables import concept_names
+from superwords.analysis.tables import concept_names, takers
 from superwords.errors import InputError
 from superwords.features.seeding import SHARE, read_seeds, spread_seeds
 from superwords.features.specs import make_features

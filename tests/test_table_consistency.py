@@ -5,7 +5,6 @@ import pytest
 
 from models_for_tests import PLANTED, fit, passage_model, planted_corpus, planted_model
 from superwords.analysis.documents import one_document
-from superwords.analysis.prevalence import draw_weights
 
 MADE = pytest.mark.parametrize("made", [planted_model, passage_model])
 
@@ -75,7 +74,7 @@ def test_words_of_groups_add_up_to_the_words_of_the_concept(made):
 def drawn_users(model, concept):
     """By word: its users for the concept, rows that use the concept, and weights, over the draws that find it."""
     summary, vocabulary = model.result_.summary, model.corpus_.vocabulary
-    weight, rows = draw_weights(model.result_)[:, concept - 1], summary.alignment.rows[:, concept - 1]
+    weight, rows = model.result_.summary.alignment.weights[:, concept - 1], summary.alignment.rows[:, concept - 1]
     shape, found = (model.result_.n_concepts, len(vocabulary)), weight > 0
     users = [summary.word_counts.used_in(t, shape).toarray()[concept - 1] for t in np.flatnonzero(found)]
     return {word: (one, rows[found], weight[found]) for word, one in zip(vocabulary, np.array(users).T)}

@@ -19,10 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, Proposal, checked_name
-from superwords.analysis.tables import concept_index
+from superwords.analysis.tables import concept_index, is_whole
 from superwords.errors import InputError, StorageError
-from superwords.posterior.alignment import find_partners
-from superwords.posterior.consensus import rematch
+from superwords.posterior.alignment import find_partners, rematch
 from superwords.posterior.result import Result
 from superwords.posterior.summary import summarize
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
@@ -95,24 +94,17 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         raise InputError(f"The choices speak of concept {min(unknown)}, which the model does not have.")
     if not any(decided):
         return sampled
-    proposed = {one: f"{name} (proposed)" for one, name in decided.proposed.items()}
-    away = decided.away
-    result = replace(
-        sampled,
-        names=sampled.names | proposed | decided.names,
-        away=away,
-        themes=decided.themes,
-        descriptions=decided.descriptions,
-        choices=choices,
-        sampled=sampled,
-    )
+    proposed, away = {one: f"{name} (proposed)" for one, name in decided.proposed.items()}, decided.away
+    names, about = sampled.names | proposed | decided.names, decided.descriptions
+    result = replace(sampled, names=names, away=away, themes=decided.themes, descriptions=about, choices=choices)
+    result.sampled = sampled
     as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
     as_sampled |= {"trace_values"} | (set() if away else {"summary", "concept_trace", "weights"})
     result.remember(**{name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)})
     if away:
         into = decided.columns(sampled.n_concepts)
-        sizes = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0])}
-        members = {a: own for a, own in sizes.items() if len(own) > 1}
+        size = np.bincount(into[into >= 0], minlength=1)
+        members = {int(a): np.flatnonzero(into == a) for a in np.flatnonzero(size > 1)}
         # Merged concepts are matched with the draws again.
         found = rematch(sampled.consensus, sampled.spaced, members) if members else sampled.consensus
         summary = summarize(sampled.spaced, found, sampled.order, sampled.prior.alpha_pi, into)
@@ -133,17 +125,15 @@ def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
 
 def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
     """Return the decisions with their times, the latest first, each as a sentence."""
-    alike: dict[str, dict[tuple[str, str], list[int]]] = {}
+    alike: dict[str, dict[tuple[str, str], list[int]]] = {made: {} for made in (one.made for one in reversed(choices))}
     for one in choices:
-        alike.setdefault(one.made, {}).setdefault((one.kind, one.value), []).append(one.concept)
-    out = []
-    for made in dict.fromkeys(one.made for one in reversed(choices)):
-        said = []
-        for (kind, value), concepts in alike[made].items():
-            who = f"Concepts {listed(concepts)} are" if len(concepts) > 1 else f"Concept {concepts[0]} is"
-            said.append(f"{who} {_SAID[kind][not value].format(value)}")
-        out.append({"made": made, "said": " ".join(said)})
-    return out
+        alike[one.made].setdefault((one.kind, one.value), []).append(one.concept)
+
+    def said(kind: str, value: str, concepts: list[int]) -> str:
+        who = f"Concepts {listed(concepts)} are" if len(concepts) > 1 else f"Concept {concepts[0]} is"
+        return f"{who} {_SAID[kind][not value].format(value)}"
+
+    return [{"made": made, "said": " ".join(said(*key, own[key]) for key in own)} for made, own in alike.items()]
 
 
 def merged(values: Any, choices: Sequence[Choice], largest: bool = False) -> Any:
@@ -266,9 +256,8 @@ def accept(result: Result, concepts: int | Sequence[int] | None = None) -> list[
     numbers = sorted(proposed) if concepts is None else shown_numbers(result, concepts)
     if not numbers:
         raise InputError("No name is proposed, so there is none to accept.")
-    for one in numbers:
-        if one not in proposed:
-            raise InputError(f"No name is proposed for concept {one}; name it yourself.")
+    if unnamed := [one for one in numbers if one not in proposed]:
+        raise InputError(f"No name is proposed for concept {unnamed[0]}; name it yourself.")
     return _made((NAME, {one: proposed[one] for one in numbers}), (PROPOSED, dict.fromkeys(numbers, "")))
 
 
@@ -381,7 +370,7 @@ def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:
 
 def _whole_numbers(concepts: Any) -> list[int]:
     given = [concepts] if isinstance(concepts, str) or not isinstance(concepts, Iterable) else list(concepts)
-    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
+    if not all(map(is_whole, given)):
         raise InputError(f"{concepts!r} is not a list of concepts; give their numbers, such as [3, 25].")
     numbers = list(dict.fromkeys(int(one) for one in given))
     if not numbers:

@@ -84,11 +84,9 @@ class TimeScale(NamedTuple):
 def time_scale(years: Any, is_date: bool) -> TimeScale:
     """Choose the unit by the span: decades from 20 years on, years from 2, months from two months, else days."""
     span = float(years.max() - years.min())
-    units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 1 / 6), "day": (1 / 365.25, 0.0)}
-    unit = next(name for name, (_, least) in units.items() if span >= least)
-    if not is_date and unit in ("month", "day"):
-        unit = "year"
-    return TimeScale(round(float(years.mean()), 6 if is_date else 0), unit, units[unit][0], is_date)
+    units = {"decade": 10.0, "year": 1.0} | ({"month": 1 / 12, "day": 1 / 365.25} if is_date else {})
+    unit = next((name for name, length in units.items() if span >= 2 * length), list(units)[-1])
+    return TimeScale(round(float(years.mean()), 6 if is_date else 0), unit, units[unit], is_date)
 
 
 def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
@@ -136,9 +134,8 @@ def _number_periods(numbers: pd.Series, by: Any) -> Periods:
     is_whole, width = bool((numbers.dropna() % 1 == 0).all()), by
     if by is None:
         span = float(numbers.max() - numbers.min())
-        rough = span / 12
-        size = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
-        round_width = float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
+        size = 10.0 ** np.floor(np.log10(span / 12)) if span > 0 else 1.0
+        round_width = float(next(size * k for k in (1, 2, 5, 10) if size * k >= span / 12))
         width = 1.0 if is_whole and span < _MOST_PERIODS else round_width
     if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
         raise InputError(f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10.")

@@ -24,6 +24,7 @@ _ARGUMENTS = ("degree", "df", "raw", "True", "False")
 _PARTS = re.compile(r"`([^`]*)`|([^\W\d]\w*)|(\d+(?:\.\d*)?)|(\*\*|[-+*:^(),=])|(\s+)|(.)", re.UNICODE)
 _LONGEST, _MOST_COLUMNS, _HIGHEST_POWER, _MOST_KNOTS = 500, 60, 5, 12
 _GROUP = re.compile(r"(?:C\()?`?(.+?)`?\)?\[(?:T\.)?(.+)\]")
+_EXAMPLE = "columns joined by +, such as 'party + date'"
 
 
 class Design(NamedTuple):
@@ -79,10 +80,10 @@ def make_design(
         _check_groups(str(name), [first], levels)
         order = [str(first), *(one for one in levels if one != str(first))]
         table[str(name)] = table[str(name)].cat.reorder_categories(order)
-    n_columns = _n_columns(tree, table)
-    if n_columns > _MOST_COLUMNS:
+    n = _n_columns(tree, table)
+    if n > _MOST_COLUMNS:
         raise InputError(
-            f"The formula {formula!r} has up to {n_columns:,} coefficients; give one with at most {_MOST_COLUMNS}."
+            f"The formula {formula!r} has up to {n:,} coefficients; give one with at most {_MOST_COLUMNS}."
         )
     try:
         with warnings.catch_warnings():
@@ -98,19 +99,17 @@ def make_design(
         raise InputError(f"The formula {formula!r} has several sides; give the columns only, as 'a + b'.")
     if "Intercept" not in built:
         raise InputError(f"The formula {formula!r} leaves out the intercept; it is needed.")
-    term_of = {k: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
-    terms = {str(name): term_of[k] for k, name in enumerate(built.columns) if name != "Intercept"}
-    matrix = np.asarray(built[["Intercept", *terms]], float)
-    _check_matrix(matrix, list(terms), formula)
-    labels = [_label(name, table, scales) for name in terms]
-    places = table.index.to_numpy()
-    return Design(places, matrix, list(terms), list(terms.values()), labels, notes, table, scales, built.model_spec)
+    columns = [str(name) for name in built.columns if name != "Intercept"]
+    term_of = {str(built.columns[k]): str(term) for term, own in built.model_spec.term_indices.items() for k in own}
+    terms, labels = [term_of[name] for name in columns], [_label(name, table, scales) for name in columns]
+    matrix = np.asarray(built[["Intercept", *columns]], float)
+    _check_matrix(matrix, columns, formula)
+    return Design(table.index.to_numpy(), matrix, columns, terms, labels, notes, table, scales, built.model_spec)
 
 
 def _check_groups(name: str, asked: Sequence[Any], known: Sequence[str]) -> None:
-    for value in asked:
-        if str(value) not in known:
-            raise InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {_first(known, 12)}.")
+    if missing := [str(value) for value in asked if str(value) not in known]:
+        raise InputError(f"There is no group {missing[0]!r} in the column {name!r}; it has {_first(known, 12)}.")
 
 
 def _first(names: Sequence[str], most: int, shown: Callable[[str], str] = repr) -> str:
@@ -166,9 +165,7 @@ def _parsed(formula: str, metadata: pd.DataFrame) -> tuple[list[Any], ast.expr]:
     for part in _PARTS.finditer(formula):
         quoted, name, _, _, _, other = part.groups()
         if other:
-            raise InputError(
-                f"The formula {formula!r} has {other!r} in it; give columns joined by +, such as 'party + date'."
-            )
+            raise InputError(f"The formula {formula!r} has {other!r} in it; give {_EXAMPLE}.")
         if quoted or name in known or (name and name not in (*FUNCTIONS, *_ARGUMENTS)):
             used[named_column(metadata, quoted or name).name] = None
         python += repr(quoted) if quoted else {":": "@", "^": "**"}.get(part[0], part[0])
@@ -204,9 +201,8 @@ def _n_columns(node: ast.AST, table: pd.DataFrame, power: int = 1) -> int:
             return inner[0] if _name(node.func) == "C" and inner else 1
         sizes = [whole(one) for one in (*node.args[1:], *(one.value for one in node.keywords if one.arg != "raw"))]
         if not all(1 <= size <= _MOST_KNOTS for size in sizes):
-            raise InputError(
-                f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
-            )
+            part = ast.unparse(node)
+            raise InputError(f"{part} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}.")
         return sum(sizes) or _MOST_KNOTS
     inner = list(map(below, (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))))
     if isinstance(node, ast.BinOp):
@@ -224,16 +220,14 @@ def _prepared(
         raise InputError(f"min_group={min_group!r} is not a number of documents; give 1 or more.")
     raw, times = {}, set()
     for name in used:
-        values, numbers = metadata[name], None
-        if str(name) not in factors:
-            numbers = as_years(values, name)
-            if numbers is not None:
-                times.add(str(name))
-            elif values.dtype.kind in "iufb":
-                numbers = values.astype(float)
-            else:
-                found = pd.to_numeric(values, errors="coerce")
-                numbers = found.astype(float) if found.notna().sum() == values.notna().sum() > 0 else None
+        values, is_group = metadata[name], str(name) in factors
+        numbers = None if is_group else as_years(values, name)
+        if numbers is not None:
+            times.add(str(name))
+        elif not is_group:
+            found = pd.to_numeric(values, errors="coerce")
+            if values.dtype.kind in "iufb" or found.notna().sum() == values.notna().sum() > 0:
+                numbers = found.astype(float)
         texts = values.map(lambda one: None if pd.isna(one) or not str(one).strip() else str(one))
         raw[str(name)] = texts.astype(object) if numbers is None else numbers
     table = pd.DataFrame(raw, index=metadata.index).dropna()

@@ -15,9 +15,8 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis import tables
-from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.ranking import TYPICAL, scores
 from superwords.analysis.tables import concept_index, entries, named, objects, source_shares, sources, used_words
+from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 from superwords.posterior.result import Result
 from superwords.text.corpus import Corpus
@@ -44,10 +43,6 @@ def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
     passages : bool
         Whether to list passages, where these are the rows, in place of their documents.
 
-    Returns
-    -------
-    DataFrame
-
     Examples
     --------
     >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
@@ -63,12 +58,10 @@ def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
 def one_document(result: Result, document: int | None, passages: bool = False) -> pd.DataFrame:
     """Return the same of one document (None: of each), with every concept that it uses in any draw."""
     corpus = result.corpus
-    fold = None if passages or corpus.parent is None else source_shares(corpus)
-    key, weight, low, high, held = _weight_intervals(result, fold, document)
-    place, concept = np.divmod(key, max(result.n_concepts, 1))
+    place, concept, figures = _figures(result, document, passages or corpus.parent is None)
     of_concept = named(result, concept + 1).rename(columns={"name": "concept_name"})
     table = with_metadata(*((corpus.ids, corpus.metadata) if passages else sources(corpus)), place, _TABLE_COLUMNS)
-    return table.join(of_concept).assign(weight=weight, low=low, high=high, probability=held)
+    return table.join(of_concept).assign(**figures)
 
 
 def with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any, taken: Sequence[Any]) -> pd.DataFrame:
@@ -78,40 +71,33 @@ def with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any, taken: 
     return pd.concat([pd.DataFrame({"document": objects(ids[d] for d in rows)}), labels], axis=1)
 
 
-def _weight_intervals(result: Result, fold: sparse.csr_array | None, only: int | None) -> tuple[np.ndarray, ...]:
-    """Return document-concept keys, mean weights, bounds and P(used).
+def _figures(result: Result, only: int | None, are_rows: bool) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Return documents (or rows), concepts, and of each pair the mean weight, its bounds and P(used).
 
     The bounds are of π_dj / S_d, Beta distributed given a draw's tokens, and widened to include the weight.
     """
-    row = slice(None) if only is None or fold is not None else [only]
-    if only is not None and fold is not None:
-        fold = sparse.csr_array(fold[[only]])
-    # Weights, and mean and variance of π_dj / S_d: matrices (D, J) with the same sparsity pattern.
-    kept = result.summary.memberships
-    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
-    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
-    moments = zip(*(drawn_weights(result, one) for one in (None, mean, variance)))
-    columns, keys = [], []
-    for own, of_draw in zip(moments, draw_weights(result)):
-        of_document = [one[row] for one in own]
-        if fold is not None:
-            by_passage = (fold, fold, fold.power(2))
-            of_document = [sparse.csr_array(share @ one) for share, one in zip(by_passage, of_document)]
-        for one in of_document:
-            one.sort_indices()
-        place = sparse.coo_array(of_document[0])
-        keys.append((place.row.astype(np.int64) + (only or 0)) * result.n_concepts + place.col)
-        columns.append(np.array([*(one.data for one in of_document), of_draw[place.col]]))
-    key, values = np.concatenate(keys), np.concatenate(columns, axis=1)
-    known = values[3] > 0
-    key, (weight, mean, variance, count) = key[known], values[:, known]
-    seen, at = np.unique(key, return_inverse=True)
-    level = beta_levels(mean, variance)
+    draw, place, kept = *result.draw_and_row, result.summary.memberships
+    total = np.repeat(kept.total.astype(float), np.diff(kept.ptr))
+    weight, mean = kept.weight.astype(float), kept.mean.astype(float)
+    moments = [weight, mean, np.maximum(mean * (1 - mean), 1e-12) / (total + 1)]
+    if not are_rows:  # passages count by their tokens
+        share, place = tables.row_shares(result.corpus)[place], tables.source_of_rows(result.corpus)[place]
+        moments = [one * part for one, part in zip(moments, (share, share, share**2))]
+    here = slice(None) if only is None else place == only
+    n_documents, n_concepts = int(place.max(initial=0)) + 1, max(result.n_concepts, 1)
+    cells, at = np.unique(((draw * n_documents + place) * n_concepts + kept.concept)[here], return_inverse=True)
+    weight, mean, variance = (np.bincount(at, one[here], len(cells)) for one in moments)
+    draw, key = np.divmod(cells, n_documents * n_concepts)
+    count = result.summary.alignment.weights[draw, key % n_concepts]
+    known = count > 0
+    key, count = key[known], count[known]
+    level = beta_levels(mean[known], variance[known])
     spread = np.tile(key, len(level)), level.ravel(), np.tile(count / len(level), len(level))
     low, high = (sparse_quantile(*spread, q) for q in TAILS)
-    used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
-    weight = np.bincount(at, weight * count, len(seen))
-    return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
+    seen, at = np.unique(key, return_inverse=True)
+    weight, used = (np.bincount(at, one, len(seen)) for one in (weight[known] * count, count))
+    bounds = {"low": np.minimum(low, weight), "high": np.maximum(high, weight)}
+    return *np.divmod(seen, n_concepts), {"weight": weight, **bounds, "probability": np.minimum(used, 1.0)}
 
 
 def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
@@ -133,8 +119,9 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     True
     """
     j, corpus = concept_index(result, concept), result.corpus
-    share = draw_weights(result)[:, j]
-    weight = sum(w * one[:, [j]].toarray().ravel() for w, one in zip(share, drawn_weights(result)))
+    (draw, row), kept = result.draw_and_row, result.summary.memberships
+    share = result.summary.alignment.weights[draw, j] * kept.weight * (kept.concept == j)
+    weight = np.bincount(row, share, corpus.n_documents)
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
     evidence = weight * np.log1p(weight * tokens)
     best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
@@ -143,7 +130,7 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     )
     if corpus.texts is not None:
         words, vocabulary = result.summary.words, corpus.vocabulary
-        score, rows = scores(words, len(vocabulary)), used_words(result)[j][:_MARKER_WORDS]
+        score, rows = words.score, used_words(result)[j][:_MARKER_WORDS]
         marks = {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
         table["passage"] = objects(telling_passage(corpus.texts[d], marks) for d in best)
     return table
@@ -176,12 +163,6 @@ def _densest(hits: Mapping[str, np.ndarray], marks: Mapping[str, float], length:
     return int(starts[np.argmax(weight.round(9))]) if len(starts) else 0
 
 
-def rows_of_documents(result: Result) -> sparse.csr_array:
-    """Return (documents, rows) 1 where a row is a passage of the document."""
-    source = tables.source_of_rows(result.corpus)
-    return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-
-
 def mean_weights(result: Result) -> sparse.csr_array:
     """Return (documents, J) mean weights; a draw without a partner counts as 0, so rows may sum to less than 1."""
     return sparse.csr_array(source_shares(result.corpus) @ result.weights)
@@ -202,10 +183,9 @@ def expected_words(result: Result) -> sparse.csr_array:
     n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + entries(more, *weights.coords)
     value = np.divide(weights.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
     per_word = sparse.csr_array((value, weights.coords), shape=shape)
-    at_use = entries(per_word, row, uses.concept)
-    own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
-    fold = source_shares(corpus)
-    per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(own))
+    own = entries(per_word, row, uses.concept) * raised
+    fold, of_word = source_shares(corpus), sparse.coo_array((own, (row, uses.word)), shape=corpus.counts.shape)
+    per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(of_word))
     blocks = []
     for start in range(0, fold.shape[0], _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -231,7 +211,7 @@ def titles(result: Result) -> list[str]:
     elif corpus.texts is not None:
         full = [corpus.texts[int(rows.indices[start])] for start in rows.indptr[:-1]]
     else:
-        counts, full = sparse.csr_array(rows_of_documents(result) @ corpus.counts), []
+        counts, full = sparse.csr_array(tables.of_sources(corpus) @ corpus.counts), []
         for a, b in pairwise(counts.indptr):
             most = counts.indices[a:b][np.argsort(-counts.data[a:b], kind="stable")][:6]
             full.append(", ".join(corpus.vocabulary[i] for i in most))
@@ -248,21 +228,14 @@ def _shortened(text: str) -> str:
 
 def label_columns(metadata: pd.DataFrame) -> list[Any]:
     """Return up to two columns that label documents, speaker and title: by name, else short texts of several words."""
-    short = {}  # columns of short texts
-    for name in metadata:
-        known = [one for one in metadata[name] if not (one is None or (isinstance(one, float) and pd.isna(one)))]
-        is_text = known and all(isinstance(one, str) for one in known)
-        if is_text and sum(map(len, known)) <= _LENGTH * len(known):
-            short[name] = known
+    known = {name: metadata[name].dropna().tolist() for name in metadata}
+    texts = {name: own for name, own in known.items() if own and all(isinstance(one, str) for one in own)}
+    short = {name: own for name, own in texts.items() if sum(map(len, own)) <= _LENGTH * len(own)}
     found = []
     for labels in (SPEAKERS, TITLES):
         found += [name for label in labels for name in short if str(name).casefold() == label][:1]
-    various = [
-        name
-        for name, texts in short.items()
-        if len(set(texts)) >= _DIFFERENT * len(metadata) > 1 and sum(" " in one for one in texts) > len(texts) / 2
-    ]
-    return found or various[:1]
+    various = (name for name, own in short.items() if len(set(own)) >= _DIFFERENT * len(metadata) > 1)
+    return found or [name for name in various if sum(" " in one for one in short[name]) > len(short[name]) / 2][:1]
 
 
 def document_labels(corpus: Corpus) -> list[str]:

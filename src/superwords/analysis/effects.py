@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from superwords.analysis.design import MIN_GROUP, Design, make_design
 from superwords.analysis.groups import named_column
-from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.tables import named, source_of_rows, sources
 from superwords.errors import InputError
+from superwords.posterior.alignment import adding
 from superwords.posterior.intervals import TAILS
 from superwords.posterior.result import Result
 
@@ -46,16 +46,14 @@ class Outcomes(NamedTuple):
 
     def gather(self, documents: np.ndarray) -> sparse.csr_array:
         """Return the matrix (documents, rows) that sums rows by document."""
-        n_rows = len(self.document)
-        places = (np.ones(n_rows), (self.document, np.arange(n_rows)))
-        return sparse.csr_array(places, shape=(len(self.metadata), n_rows))[documents]
+        return adding(self.document, len(self.metadata))[documents]
 
 
 def outcomes_of(result: Result) -> Outcomes:
     """Return the outcomes of the documents that a model was fitted to."""
     corpus, alignment = result.corpus, result.summary.alignment
-    found = draw_weights(result) * alignment.matched.sum(axis=0)
-    return Outcomes(sources(corpus)[1], source_of_rows(corpus), drawn_weights(result), found)
+    found = alignment.weights * alignment.matched.sum(axis=0)
+    return Outcomes(sources(corpus)[1], source_of_rows(corpus), result.drawn_weights(), found)
 
 
 def folded_outcomes(metadata: pd.DataFrame, weight: sparse.csr_array, used: sparse.csr_array) -> Outcomes:

@@ -48,17 +48,37 @@ QUOTES = 3  # of each concept
 FEW_GROUPS, MOST_COMPARED, MOST_PRINTED, _MOST_BESIDE = 12, 40, 8, 4
 _SMOOTHING = 0.01  # of a word in a concept, since pyLDAvis takes logarithms
 
-# The headings of printed columns, by what their cells hold.
-_SHARES = {"prevalence": "Prevalence (%)", "strength": "Strength (%)", "share_used": "Used by (%)"}
-_SHARES |= {"weight": "Weight (%)"}
-_POINTS = {"effect": "Effect", "change": "Change"}
-_PROBABILITIES = {"probability_rises": "P(rises)", "probability_positive": "P(positive)"}
-_TEXTS = {"concept": "No.", "name": "Concept", "concept_name": "Concept", "top_words": "Words", "word": "Word"}
-_TEXTS |= {"found_again": "Found again", "found_by": "Chains", "document": "Document", "passage": "Passage"}
-_TEXTS |= {"group": "Group", "n_rows": "n", "first": "From", "last": "To", "period": "Period", "label": "Term"}
-_HEADINGS = _SHARES | _POINTS | _PROBABILITIES | _TEXTS
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def _probability(value: float) -> str:
+    return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(short, value))
+    return "" if value is None or (isinstance(value, float) and value != value) else short(value)
+
+
+# The headings of printed columns, how cells are written, and where the bounds are.
+_HEADINGS = {"prevalence": "Prevalence (%)", "strength": "Strength (%)", "share_used": "Used by (%)"}
+_HEADINGS |= {"weight": "Weight (%)", "effect": "Effect", "change": "Change", "probability_rises": "P(rises)"}
+_HEADINGS |= {"probability_positive": "P(positive)", "concept": "No.", "name": "Concept", "concept_name": "Concept"}
+_HEADINGS |= {"top_words": "Words", "word": "Word", "found_again": "Found again", "found_by": "Chains"}
+_HEADINGS |= {"document": "Document", "passage": "Passage", "n_rows": "n", "first": "From", "last": "To"}
+_HEADINGS |= {"group": "Group", "period": "Period", "label": "Term"}
+_FORMATS: dict[str, Callable[[Any], str]] = {"found_again": "{:.0f}".format, "effect": _signed, "change": _signed}
+_FORMATS |= dict.fromkeys(("prevalence", "strength", "share_used", "weight"), _percent)
+_FORMATS |= dict.fromkeys(("probability_rises", "probability_positive"), _probability)
 _BOUNDS = {"prevalence": ("prevalence_low", "prevalence_high"), "share_used": ("used_low", "used_high")}
-_BOUNDS |= dict.fromkeys(("weight", *_POINTS), ("low", "high"))
+_BOUNDS |= dict.fromkeys(("weight", "effect", "change"), ("low", "high"))
 # The columns of a printed table, those that it lacks left out, and its caption.
 _PRINTED = {
     "concepts": ("concept name top_words prevalence strength found_again found_by", "Concepts"),
@@ -121,9 +141,8 @@ class Export:
         cluster: str | None = None,
     ):
         self.model, self.formula, self.cluster = model, formula, cluster
+        groups = model.corpus_.notes.get("groups") if groups is None else groups
         self.groups = [groups] if isinstance(groups, str) else list(groups or [])
-        if groups is None:
-            self.groups = list(model.corpus_.notes.get("groups") or [])
         self.time = time or next(iter(time_columns(model.corpus_.metadata)), None)
 
     @property
@@ -132,15 +151,9 @@ class Export:
         model, has_time = self.model, self.time is not None
         has = {"groups": self.groups, "trends": has_time, "periods": has_time, "effects": self.formula}
         has["quotes"] = model.corpus_.texts is not None
-
-        def of_each(make: Callable[..., pd.DataFrame], first: str, **options: Any) -> pd.DataFrame:
-            concepts = model.concepts(0)[["concept", "name"]].itertuples(index=False, name=None)
-            parts = (make(concept, **options).assign(concept=concept, name=name) for concept, name in concepts)
-            return _joined(parts, ["concept", "name", first])
-
         every: dict[str, Callable[[], pd.DataFrame]] = {
             "concepts": model.concepts,
-            "words": lambda: of_each(model.words_of, "word"),
+            "words": lambda: self._of_each(model.words_of, "word"),
             "documents": model.documents,
             "documents_wide": self._documents_wide,
             "vocabulary": model.words,
@@ -148,7 +161,7 @@ class Export:
             "trends": lambda: model.trends(self.time),
             "periods": lambda: model.over_time(self.time),
             "effects": lambda: model.effects(self.formula, cluster=self.cluster),
-            "quotes": lambda: of_each(model.representative_documents, "document", n=QUOTES),
+            "quotes": lambda: self._of_each(model.representative_documents, "document", n=QUOTES),
         }
         return {name: make for name, make in every.items() if has.get(name, True)}
 
@@ -193,11 +206,16 @@ class Export:
                 out[_HEADINGS[column]] = _cells(column, table)
                 if set(_BOUNDS.get(column, ("",))) <= set(table):
                     out["95% interval"] = _intervals(column, table)
-        rows, pilots = row_name(model.corpus_), result.pilots
+        rows = row_name(model.corpus_)
         facts = {"rows": rows, "outcome": outcome(rows), "chains": len(model.chains_), "time": self.time}
-        facts |= {"pilots": pilots and pilots.n_pilots, "groups": listed(self.compared)}
+        facts |= {"pilots": result.n_pilots, "groups": listed(self.compared)}
         facts["notes"] = " ".join(table.attrs.get("notes", []))
         return Titled(pd.DataFrame(out), f"{caption.format(**facts)}.", note.format(**facts).strip())
+
+    def _of_each(self, make: Callable[..., pd.DataFrame], first: str, **options: Any) -> pd.DataFrame:
+        concepts = self.model.concepts(0)[["concept", "name"]].itertuples(index=False, name=None)
+        parts = (make(concept, **options).assign(concept=concept, name=name) for concept, name in concepts)
+        return _joined(parts, ["concept", "name", first])
 
     def _by_group(self, columns: list[Any], make: Callable[..., pd.DataFrame], **options: Any) -> pd.DataFrame:
         parts = (make(column=column, **options).assign(column=column) for column in columns)
@@ -223,35 +241,15 @@ class Export:
 
 def _cells(column: str, table: pd.DataFrame) -> list[str]:
     """Return the cells of a printed column."""
-
-    def cell(value: Any) -> str:
-        if isinstance(value, float) and value != value:
-            return "–"
-        if column in _SHARES:
-            return f"{100 * value:.1f}"
-        if column in _POINTS:
-            return _signed(value)
-        if column in _PROBABILITIES:
-            return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
-        if column == "found_again":
-            return f"{value:.0f}"
-        return _text(value) if isinstance(value, list | tuple) else str(value)
-
-    return [cell(value) for value in table[column]]
+    write = _FORMATS.get(column, _text)
+    return ["–" if isinstance(value, float) and value != value else write(value) for value in table[column]]
 
 
 def _intervals(column: str, table: pd.DataFrame) -> list[str]:
     """Return the cells of a column of 95% intervals."""
-    bounds = table[list(_BOUNDS[column])]
-    if column in _POINTS:
-        cells = [f"{_signed(low)} to {_signed(high)}" for low, high in bounds.to_numpy()]
-    else:
-        cells = [f"{100 * low:.1f}–{100 * high:.1f}" for low, high in bounds.to_numpy()]
-    return ["–" if missing else cell for missing, cell in zip(bounds.isna().any(axis=1), cells)]
-
-
-def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")
+    write, bounds = _FORMATS[column], table[list(_BOUNDS[column])].to_numpy(float)
+    between = " to " if write is _signed else "–"
+    return ["–" if np.isnan(pair).any() else between.join(map(write, pair)) for pair in bounds]
 
 
 def _joined(parts: Iterable[pd.DataFrame], first: list[str]) -> pd.DataFrame:
@@ -293,8 +291,7 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
     endings = {suffix: kind for kind, suffix in SUFFIXES.items()} | {".json": "json", ".nc": "netcdf"}
     kind = format or endings.get(out.suffix)
     if kind not in FORMATS:
-        ending = f"The ending of {out.name!r} names no format"
-        wrong = f"The format {format!r} is not known" if format else ending
+        wrong = f"The format {format!r} is not known" if format else f"The ending of {out.name!r} names no format"
         raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
     source = Export(model, **options)
     if kind == "netcdf" and find_spec("h5netcdf") is None:
@@ -349,8 +346,7 @@ def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[
     try:
         library = import_module(module)
     except ImportError:
-        reason = f"{files} files need {package}; install it by pip install 'superwords[{extra}]'."
-        raise InputError(reason) from None
+        raise InputError(f"{files} files need {package}; install it by pip install 'superwords[{extra}]'.") from None
     suffix = SUFFIXES[format]
     if format in TOGETHER:
         book = library.Workbook(write_only=True) if format == "xlsx" else library.Document()
@@ -381,12 +377,6 @@ def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[
             text = csv_text(titled.table) if format == "csv" else latex(titled, f"tab:{name}")
             write_atomic(targets[name], text.encode("utf-8"))
     return list(targets.values())
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(short, value))
-    return "" if value is None or (isinstance(value, float) and value != value) else short(value)
 
 
 def _excel_cell(value: Any) -> Any:

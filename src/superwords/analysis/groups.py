@@ -17,7 +17,6 @@ from scipy import sparse
 from scipy.special import betaincinv
 
 from superwords.analysis.prevalence import Groups, groups_of
-from superwords.analysis.ranking import own_shares
 from superwords.analysis.tables import TOP_WORDS, concept_index, entries, named, objects, used_words, with_bounds
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS, interval, weighted_mean
@@ -36,10 +35,6 @@ def by_group(result: Result, column: str, n_words: int = TOP_WORDS, most: int | 
     most : int, optional
         Keep the largest groups, and pool the others as "other".
 
-    Returns
-    -------
-    DataFrame
-
     Examples
     --------
     >>> sorted(set(model.by_group("place")["group"]))
@@ -56,13 +51,10 @@ def by_group(result: Result, column: str, n_words: int = TOP_WORDS, most: int | 
 
 def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
     """Return prevalence and strength with intervals, a row per concept and group."""
-    held = np.where(groups.holders > 0, groups.weight, 0.0)
-    holders, n_rows = weighted_mean(groups.holders, groups.weight), np.array([len(rows) for rows in groups.rows])
-    figures = {
-        "rows": holders,
-        **with_bounds("prevalence", holders / n_rows[:, None], groups.bounds(*groups.prevalence_draws())),
-        **with_bounds("strength", weighted_mean(groups.strength, held), interval(groups.strength, held)),
-    }
+    held, holders, n_rows = np.where(groups.holders > 0, groups.weight, 0.0), groups.mean_holders, groups.n_rows
+    figures = {"rows": holders}
+    figures |= with_bounds("prevalence", holders / n_rows[:, None], groups.bounds(*groups.prevalence_draws()))
+    figures |= with_bounds("strength", weighted_mean(groups.strength, held), interval(groups.strength, held))
     table = named(result, np.repeat(np.arange(1, result.n_concepts + 1), len(n_rows)))
     table = table.assign(group=groups.labels * result.n_concepts, n_rows=np.tile(n_rows, result.n_concepts))
     return table.assign(**{name: values.T.ravel() for name, values in figures.items()})
@@ -77,30 +69,25 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     first, second : optional
         The groups; may be left out where there are only two.
 
-    Returns
-    -------
-    DataFrame
-
     Examples
     --------
     >>> len(model.compare_groups("place")) == model.n_concepts_
     True
     """
     groups = make_groups(result, column)
-    labels, places = groups.labels, [0, 1]
-    if first is not None or second is not None or len(labels) != 2:
-        places = []
-        for group in (first, second):
-            match = [g for g, label in enumerate(labels) if label == group or str(label) == str(group)]
-            if group is None or not match:
+    labels, asked, places = groups.labels, (first, second), [0, 1]
+    if asked != (None, None) or len(labels) != 2:
+        known = {str(label): g for g, label in reversed([*enumerate(labels)])}
+        for group in asked:
+            if group is None or str(group) not in known:
                 problem = "Two groups are needed" if group is None else f"There is no group {group!r}"
-                known = ", ".join(map(repr, labels))
-                raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
-            places.append(match[0])
+                choice = ", ".join(map(repr, labels))
+                raise InputError(f"{problem} to compare; the groups of {column!r} are {choice}.")
+        places = [known[str(group)] for group in asked]
     drawn, weights = groups.prevalence_draws()
     difference, weight = drawn[:, places[0]] - drawn[:, places[1]], weights[:, 0]
     low, high = interval(difference, weight)
-    mean = [weighted_mean(groups.holders[:, g], groups.weight[:, 0]) / len(groups.rows[g]) for g in places]
+    mean = [groups.mean_holders[g] / len(groups.rows[g]) for g in places]
     table = named(result, range(1, result.n_concepts + 1)).assign(
         **{f"prevalence_{labels[g]}": share for g, share in zip(places, mean)},
         difference=mean[0] - mean[1],
@@ -138,7 +125,7 @@ def words_of_groups(result: Result, groups: Groups, concepts: Iterable[int]) -> 
     words, uses, found = result.summary.words, result.summary.uses, result.summary.alignment.found
     shape, used = (result.n_concepts, result.corpus.n_words), used_words(result)
     rows = np.concatenate([np.zeros(0, int), *(used[j] for j in concepts)])
-    concept, word, own = words.concept[rows], words.word[rows], own_shares(words, shape[1])[rows]
+    concept, word, own = words.concept[rows], words.word[rows], words.own_share[rows]
     document = np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr))
     tables = []
     for g, label in enumerate(groups.labels):
@@ -147,7 +134,7 @@ def words_of_groups(result: Result, groups: Groups, concepts: Iterable[int]) -> 
         # How many rows use a word for a concept, mean over draws.
         counted = sparse.csr_array((uses.share[here] / found[place[0]], place), shape=shape)
         users = entries(counted, concept, word)
-        holders = weighted_mean(groups.holders[:, g], groups.weight[:, 0])[concept]
+        holders = groups.mean_holders[g, concept]
         order = np.lexsort((-users * own, concept))
         order = order[(users[order] > 0) & (holders[order] > 0)]
         n, share = (holders / groups.effect[g, concept])[order], np.minimum(users[order] / holders[order], 1.0)
@@ -166,12 +153,12 @@ def metadata_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
 
 def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
     """Return a column by its name, or by its name as text."""
-    found = next((one for one in metadata if one == name or str(one) == name), None)
-    if found is None:
-        known = ", ".join(repr(str(one)) for one in metadata)
-        have = f"the columns are {known}" if known else "the corpus has no metadata"
-        raise InputError(f"There is no column {name!r}; {have}.")
-    return metadata[found]
+    for one in metadata:
+        if one == name or str(one) == name:
+            return metadata[one]
+    known = ", ".join(repr(str(one)) for one in metadata)
+    have = f"the columns are {known}" if known else "the corpus has no metadata"
+    raise InputError(f"There is no column {name!r}; {have}.")
 
 
 def group_values(values: pd.Series) -> pd.Series:

@@ -68,32 +68,27 @@ def name_prompt(result: Result, concept: int, language: str = "en", taken: Colle
     """Return the prompt for one concept: its words, passages, and names in use."""
     texts = result.corpus.texts is not None
     passages = representative_documents(result, concept, _PASSAGES)["passage"] if texts else ()
-    lines = [
+    parts = [
         "Name a concept that a topic model found in a collection of texts.",
-        "",
         f"Its words, the most telling first: {', '.join(top_words(result, concept, _WORDS))}.",
-        *(["", "Passages that use it:", *(f"- {one}" for one in passages)] if len(passages) else []),
-        *(["", f"These names are taken by other concepts: {'; '.join(taken)}."] if taken else []),
-        "",
-        f"Reply in the language {language!r} with two lines and nothing else:",
-        "Name: two to five words that no other concept could have",
+        "\n".join(["Passages that use it:", *(f"- {one}" for one in passages)]) if len(passages) else "",
+        f"These names are taken by other concepts: {'; '.join(taken)}." if taken else "",
+        f"Reply in the language {language!r} with two lines and nothing else:\n"
+        "Name: two to five words that no other concept could have\n"
         "Description: one sentence that says what the texts say of it",
     ]
-    return "\n".join(lines)
+    return "\n\n".join(filter(None, parts))
 
 
 def prompt_for_all(result: Result, language: str = "en") -> str:
     """Return one prompt for all shown concepts; `pasted` reads the reply."""
-    lines = [
+    concepts = "\n".join(f"{j}: {', '.join(top_words(result, j, _WORDS))}" for j in result.shown)
+    return (
         "Name the concepts that a topic model found in a collection of texts. Each line has a concept's number and "
-        "its words, the most telling first.",
-        "",
-        *(f"{j}: {', '.join(top_words(result, j, _WORDS))}" for j in result.shown),
-        "",
-        f"Reply in the language {language!r} with one line per concept and nothing else, no name twice:",
-        "NUMBER: two to five words | one sentence that describes it",
-    ]
-    return "\n".join(lines)
+        f"its words, the most telling first.\n\n{concepts}\n\n"
+        f"Reply in the language {language!r} with one line per concept and nothing else, no name twice:\n"
+        "NUMBER: two to five words | one sentence that describes it"
+    )
 
 
 def propose(
@@ -113,10 +108,8 @@ def propose(
             found = Proposal(concept, name, description, "" if name else "the reply had no name")
             if name and name == _distinct(result, found, names).name:
                 break
-        if found.name:
-            found = _distinct(result, found, names)
-            names += [found.name] if found.name else []
-        out.append(found)
+        out.append(_distinct(result, found, names) if found.name else found)
+        names += filter(None, [out[-1].name])
     if out and not any(one.name for one in out):
         raise InputError(f"No concept got a name: {out[0].problem}.")
     return out
@@ -135,9 +128,8 @@ def pasted(result: Result, reply: str, taken: Sequence[str] = ()) -> list[Propos
             out[one.concept] = _distinct(result, one, names)
             names.append(out[one.concept].name)
     if not out:
-        raise InputError(
-            'The text names no concept; give lines of a number and a name, such as "3: Insurance markets | What it is".'
-        )
+        example = '"3: Insurance markets | What it is"'
+        raise InputError(f"The text names no concept; give lines of a number and a name, such as {example}.")
     return list(out.values())
 
 

@@ -140,14 +140,13 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     is_late = when > np.nanmedian(when)
     rows = {"early": np.flatnonzero(~is_late & ~np.isnan(when)), "late": np.flatnonzero(is_late)}
     if not len(rows["late"]):
-        raise InputError(
-            f"More than half of the documents have the last value of {column!r}, so there is no later half."
-        )
+        raise InputError(f"More than half of the documents have the last value of {column!r}: there is no later half.")
     words = words_of_groups(result, groups_of(result, rows), [j])
     early, late = (
-        own.set_index("word")[["share", "low", "high"]].set_axis([half, f"{half}_low", f"{half}_high"], axis=1)
+        words[words["group"] == half]
+        .set_index("word")[["share", "low", "high"]]
+        .rename(columns={"share": half, "low": f"{half}_low", "high": f"{half}_high"})
         for half in rows
-        for own in [words[words["group"] == half]]
     )
     table = early.join(late, how="outer").rename_axis("word").reset_index().fillna({"early": 0.0, "late": 0.0})
     table["change"] = table["late"] - table["early"]

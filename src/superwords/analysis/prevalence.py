@@ -9,45 +9,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy import sparse
 
-from superwords.posterior.consensus import TYPICAL
+from superwords.posterior.alignment import adding
 from superwords.posterior.intervals import TAILS, beta_levels, interval, weighted_mean
 from superwords.posterior.result import Result
-from superwords.posterior.summary import Alignment
 from superwords.posterior.traces import CONCEPT_TRACED, LEAST_DRAWS
 
 _BETA_DRAWS = 4000
 _LEVELS = 140  # of the Beta distributions of prevalences in the whole corpus
 _BETA_SEED = 1785  # fixed, since the Beta draws are numerical integration
 Computed = TypeVar("Computed")
-
-
-def draw_weights(result: Result) -> np.ndarray:
-    """Return (T, J) how much a draw counts for a concept: 0 without a partner, the others sum to 1."""
-    aligned = result.summary.alignment
-    weights = aligned.weight[:, None] * aligned.matched
-    total = weights.sum(axis=0)
-    return weights / np.where(total > 0, total, 1.0)
-
-
-def found_by_chain(aligned: Alignment) -> np.ndarray:
-    """Return (chains, J) share of a chain's draws in which a concept has a partner."""
-    return np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
-
-
-def missed(by_chain: np.ndarray) -> np.ndarray:
-    """Return (J) whether some chain lacks the concept; its intervals then begin at 0."""
-    return np.asarray((by_chain < TYPICAL).any(axis=0))
-
-
-def drawn_weights(result: Result, values: np.ndarray | None = None) -> list[sparse.csr_array]:
-    """Return (D, J) of each draw: the shares n_dj / N_d of documents' tokens, or other values in their places."""
-    kept, shape = result.summary.memberships, (result.corpus.n_documents, result.n_concepts)
-    values, out = kept.weight.astype(float) if values is None else values, []
-    for t in range(len(result.summary.alignment.chain)):
-        ptr = kept.ptr[t * shape[0] : (t + 1) * shape[0] + 1]
-        part = slice(ptr[0], ptr[-1])
-        out.append(sparse.csr_array((values[part], kept.concept[part], ptr - ptr[0]), shape=shape))
-    return out
 
 
 class Groups(NamedTuple):
@@ -61,10 +31,19 @@ class Groups(NamedTuple):
     effect: np.ndarray  # (G, J) design effect
     missed: np.ndarray  # (J) whether some chain lacks the concept
 
+    @property
+    def n_rows(self) -> np.ndarray:
+        """(G): rows of each group."""
+        return np.array([len(rows) for rows in self.rows])
+
+    @property
+    def mean_holders(self) -> np.ndarray:
+        """(G, J): rows that use a concept, mean over the draws."""
+        return weighted_mean(self.holders, self.weight)
+
     def beta(self, holders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the parameters of prevalences' Beta posteriors, (…, G, J) as the holders, under Jeffreys' prior."""
-        n_rows = np.array([len(rows) for rows in self.rows], float)[:, None] / self.effect
-        holders = holders / self.effect
+        holders, n_rows = holders / self.effect, self.n_rows[:, None] / self.effect
         return holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
 
     def bounds(self, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,9 +52,8 @@ class Groups(NamedTuple):
         Brown, Cai and DasGupta (2001) recommend this; otherwise the interval excludes the observed share.
         """
         low, high = interval(values, weights)
-        held = weighted_mean(self.holders, self.weight)
-        n_rows = np.array([len(rows) for rows in self.rows], float)[:, None]
-        return np.where(self.missed | (held < 0.5), 0.0, low), np.where(held > n_rows - 0.5, 1.0, high)
+        held, whole = self.mean_holders, self.n_rows[:, None] - 0.5
+        return np.where(self.missed | (held < 0.5), 0.0, low), np.where(held > whole, 1.0, high)
 
     def prevalence_draws(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (draws, G, J) prevalences from each draw's Beta posterior, and weights."""
@@ -99,9 +77,10 @@ def groups_of(
     rows = {"all": np.arange(n_documents)} if rows is None else rows
     group, row = np.repeat(np.arange(len(rows)), list(map(len, rows.values()))), np.concatenate(list(rows.values()))
     member = sparse.csr_array((np.ones(len(row)), (group, row)), shape=(len(rows), n_documents))
-    lacking = missed(found_by_chain(result.summary.alignment)) if drawn is None else np.array(False)
-    drawn = drawn_weights(result) if drawn is None else drawn
-    weight = (draw_weights(result) if weights is None else weights)[:, None, :]
+    aligned = result.summary.alignment
+    lacking = aligned.is_missed if drawn is None else np.array(False)
+    drawn = result.drawn_weights() if drawn is None else drawn
+    weight = (aligned.weights if weights is None else weights)[:, None, :]
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
     strength = np.array([(member @ w).toarray() for w in drawn]) / np.maximum(holders, 1)
     effect = np.ones(holders.shape[1:])
@@ -123,10 +102,10 @@ def _design_effect(
     # A cell is a group's part of a source document.
     cells, cell = np.unique(group * n_parents + parent[row], return_inverse=True)
     of_cell = sparse.csr_array((np.ones(len(row)), (cell, row)), shape=(len(cells), len(parent)))
-    of_group = sparse.csr_array((np.ones(len(cells)), (cells // n_parents, np.arange(len(cells)))))
+    n_sources = np.bincount(cells // n_parents).astype(float)[:, None]
+    of_group = adding(cells // n_parents, len(n_sources))
     size = np.bincount(cell).astype(float)
     n_rows, squared = (of_group @ size)[:, None], (of_group @ size**2)[:, None]
-    n_sources = np.bincount(cells // n_parents).astype(float)[:, None]
     ratios = []
     for one, held in zip(drawn, holders):
         share = held / n_rows

@@ -1,8 +1,16 @@
-"""Tables of concepts, their words, and the documents that use them."""
+"""Tables of concepts, their characteristic words and names, and the documents that use them.
+
+A word's score in concept j is ū_ji · U_ji / Σ_j' U_j'i: the share ū_ji of the concept's documents that use it for this
+concept, times the share of all documents' uses of the word that are for this concept, in the mean over the draws with a
+partner. A draw uses a word for a concept if at least 2% of the concept's documents do; a concept's *used words*, which
+alone are shown, are those that at least half of these draws use for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,17 +19,18 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis import prevalence
-from superwords.analysis.prevalence import draw_weights
-from superwords.analysis.ranking import TYPICAL, automatic_names, coherence, presence, ranked_words, scores
 from superwords.errors import InputError
 from superwords.posterior import resampling
-from superwords.posterior.alignment import LEAST_OVERLAP, handful, normalised, overlaps
+from superwords.posterior.alignment import LEAST_OVERLAP, TYPICAL, adding, handful, normalised, overlaps
 from superwords.posterior.intervals import interval, weighted_mean
 from superwords.posterior.result import Result
-from superwords.posterior.summary import Summary
+from superwords.posterior.summary import WordUse
 from superwords.text.corpus import Corpus
 
 TOP_WORDS = 10
+NAME_WORDS = 3
+_LEAST_TAKEN = 0.25
+_MIN_SHARE_OF_BEST = 0.25  # minimum score of a name's further words, as a share of its first word's
 # Descriptions of the columns of `concept_table` in all tables; {rows} is "documents" or "passages".
 CONCEPT_COLUMNS = {
     "rows": "how many use the concept and, in brackets, its prevalence: the share of all {rows}",
@@ -38,13 +47,17 @@ CONCEPT_COLUMNS = {
 def concept_index(result: Result, concept: Any) -> int:
     """Return a concept's column (0, 1, …) from its id (1, 2, …)."""
     n_concepts = result.n_concepts
-    whole = isinstance(concept, int | np.integer) and not isinstance(concept, bool)
-    if not whole or not 1 <= concept <= n_concepts:
+    if not is_whole(concept) or not 1 <= concept <= n_concepts:
         choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
         raise InputError(f"There is no concept {concept!r}; {choice}.")
     if int(concept) in result.away:
         raise InputError(f"Concept {concept} {result.away[int(concept)]}; restore it to see it on its own.")
     return int(concept) - 1
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
@@ -63,10 +76,6 @@ def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     Parameters
     ----------
     n_words : int, of each concept
-
-    Returns
-    -------
-    DataFrame
 
     Examples
     --------
@@ -97,26 +106,22 @@ def with_bounds(name: str, mean: np.ndarray, bounds: Sequence[np.ndarray]) -> di
 
 def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     """Return one row per concept, by number (docs/model.md has the columns)."""
-    summary, corpus = result.summary, result.corpus
-    aligned, weights, n_rows = summary.alignment, draw_weights(result), corpus.n_documents
+    corpus, aligned, words, used = result.corpus, result.summary.alignment, result.summary.words, used_words(result)
+    weights, n_rows, units = aligned.weights, corpus.n_documents, presence(corpus.counts)
     rows, strength = aligned.rows.astype(float), aligned.strength.astype(float)
     documents = rows
     if corpus.parent is not None:  # documents that use the concept in any passage
-        source = source_of_rows(corpus)
-        passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-        using = [np.diff(sparse.csc_array(passages @ one).indptr) for one in prevalence.drawn_weights(result)]
+        using = [np.diff(sparse.csc_array(of_sources(corpus) @ one).indptr) for one in result.drawn_weights()]
         documents = np.array(using, float).reshape(weights.shape)
     mean_rows, (fewest, most) = weighted_mean(rows, weights), interval(rows, weights)
-    words, used = summary.words, used_words(result)
-    by_chain, units = prevalence.found_by_chain(aligned), presence(corpus.counts)
-    described = normalised(by_word(result, scores(words, corpus.n_words)))
+    described = normalised(by_word(result, words.score))
     alike = overlaps(described, described)
     np.fill_diagonal(alike, 0.0)
     # The most similar concept of each, if it would be a partner across draws.
     nearest = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
     whole = prevalence.population_interval(prevalence.groups_of(result))
     return named(result, range(1, result.n_concepts + 1)).assign(
-        **with_bounds("rows", mean_rows, (np.where(prevalence.missed(by_chain), 0.0, fewest), most)),
+        **with_bounds("rows", mean_rows, (np.where(aligned.is_missed, 0.0, fewest), most)),
         documents=weighted_mean(documents, weights),
         **with_bounds("prevalence", mean_rows / n_rows, whole),
         **with_bounds("strength", weighted_mean(strength, weights), interval(strength, weights)),
@@ -127,9 +132,9 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
         coherence=[coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
         much_like=objects(int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)),
         found_again=found_again(result),
-        found_by=(by_chain >= TYPICAL).sum(axis=0).astype(int),
-        stability=by_chain.mean(axis=0),
-        stability_by_chain=objects(by_chain.T.tolist()),
+        found_by=(aligned.by_chain >= TYPICAL).sum(axis=0).astype(int),
+        stability=aligned.by_chain.mean(axis=0),
+        stability_by_chain=objects(aligned.by_chain.T.tolist()),
         overlap=weighted_mean(aligned.overlap.astype(float), weights),
         settled=prevalence.settled(result),
         leftover=leftovers(result),
@@ -138,10 +143,9 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
 def found_again(result: Result) -> np.ndarray:
     """Return (J) the number of pilot fits with a partner; NaN without pilots."""
-    if result.pilots is None or not result.pilots.n_pilots:
+    if result.pilots is None or not result.n_pilots:
         return np.full(result.n_concepts, np.nan)
-    score = by_word(result, scores(result.summary.words, result.corpus.n_words))
-    return resampling.found_again(score, result.pilots).astype(float)
+    return resampling.found_again(by_word(result, result.summary.words.score), result.pilots).astype(float)
 
 
 def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
@@ -158,10 +162,9 @@ def entries(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> 
 @prevalence.once
 def leftovers(result: Result) -> np.ndarray:
     """Return (J) whether a concept has one word, few rows, or was found in less than half of the pilot fits."""
-    rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
-    few_words = np.array([len(one) < 2 for one in used_words(result)], bool)
-    n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
-    return ~(rows > handful(result.corpus.n_documents)) | few_words | (found_again(result) < TYPICAL * n_pilots)
+    aligned, few_words = result.summary.alignment, np.array([len(one) < 2 for one in used_words(result)], bool)
+    few_rows = ~(weighted_mean(aligned.rows.astype(float), aligned.weights) > handful(result.corpus.n_documents))
+    return few_rows | few_words | (found_again(result) < TYPICAL * result.n_pilots)
 
 
 def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
@@ -171,12 +174,99 @@ def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 def used_words(result: Result) -> list[np.ndarray]:
     """Return each concept's used words in `summary.words`, most characteristic first."""
-    return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
+    return ranked_words(result.summary.words, result.n_concepts)
 
 
 def objects(values: Iterable[Any]) -> pd.Series:
     """Return a column of any kind, also where it is empty."""
     return pd.Series(list(values), dtype=object)
+
+
+def ranked_words(words: WordUse, n_concepts: int) -> list[np.ndarray]:
+    """Return each concept's used words as rows of `words`, most characteristic first."""
+    order = np.lexsort((words.word, -words.on, -words.score, words.concept))
+    order = order[words.probability[order] >= TYPICAL]
+    starts = np.searchsorted(words.concept[order], np.arange(1, n_concepts))
+    return np.split(order, starts) if n_concepts else []
+
+
+def automatic_names(result: Result) -> list[str]:
+    """Return a name for every concept: its seed group, or its one to three top words."""
+    words, vocabulary, notes = result.summary.words, result.corpus.vocabulary, result.corpus.notes
+    found = names(words, result.n_concepts, vocabulary, frozenset(notes.get("other_words", ())))
+    taken = takers(words, result.n_concepts, vocabulary, notes.get("seeds") or {})
+    for j in set(taken.values()):
+        found[j] = " + ".join(group for group, of in taken.items() if of == j)
+    if result.sampled is None:
+        return found
+    # Decisions about other concepts do not rename this one.
+    before, then = automatic_names(result.sampled), result.sampled.summary.words
+    for j in range(len(found)):
+        if np.array_equal(words.documents[words.concept == j], then.documents[then.concept == j]):
+            found[j] = before[j]
+    return found
+
+
+def takers(
+    words: WordUse, n_concepts: int, vocabulary: list[str], groups: Mapping[str, Sequence[str]]
+) -> dict[str, int]:
+    """Return the concept with the largest share, a quarter or more, of the uses of each seed group's words."""
+    place = {word: i for i, word in enumerate(vocabulary)}
+    everywhere = np.bincount(words.word, words.documents, len(vocabulary))
+    out: dict[str, int] = {}
+    for group, members in groups.items():
+        own = [place[word] for word in members if word in place and everywhere[place[word]] > 0]
+        at = np.isin(words.word, own)
+        share = words.documents[at] / everywhere[words.word[at]] / max(len(own), 1)
+        taken = np.bincount(words.concept[at], share, n_concepts)
+        if taken[:n_concepts].max(initial=0.0) >= _LEAST_TAKEN:
+            out[group] = int(np.argmax(taken))
+    return out
+
+
+def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Collection[str] = ()) -> list[str]:
+    """Return a unique name for every concept: its one to three top words."""
+    score, taken, out = words.score, Counter[str](), list[str]()
+    for rows in ranked_words(words, n_concepts):
+        ranked = [(vocabulary[words.word[r]], float(score[r])) for r in rows]
+        nouns = [item for item in ranked if item[0] not in behind]
+        # Noun phrases make the name if the best is nearly as characteristic as any word.
+        if nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1]:
+            ranked = nouns
+        chosen = dict[str, set[str]]()
+        for word, own in ranked:
+            if len(chosen) == NAME_WORDS or own < _MIN_SHARE_OF_BEST * ranked[0][1]:
+                break
+            parts = filter(None, re.split(r"\W+", word.casefold()))
+            stems = {part[:-1] if len(part) > 3 and part.endswith("s") else part for part in parts}
+            # A phrase may repeat words of another, as "care" in "health care".
+            if not any(stems and other and (stems <= other or other <= stems) for other in chosen.values()):
+                chosen[word] = stems
+        name = ", ".join(chosen) or "(no words)"
+        taken[name] += 1
+        out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return out
+
+
+def presence(rows: sparse.csr_array) -> sparse.csc_array:
+    """Return (units, words) 1 where a word occurs in a row, sentence or window."""
+    return sparse.csc_array(sparse.csr_array(rows) > 0, dtype=np.int32)
+
+
+def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
+    """Return the mean NPMI, log(p_il / (p_i p_l)) / -log p_il, over all pairs of the words; NaN for fewer than two.
+
+    A pair without a common unit counts as `never`: −1 is NPMI's limit, which favours any set of frequent words.
+    """
+    if len(words) < 2:
+        return float("nan")
+    chosen = units[:, np.sort(np.asarray(words, dtype=int))]
+    together = np.asarray((chosen.T @ chosen).toarray(), dtype=float) / units.shape[0]
+    first, second = np.triu_indices(len(words), 1)
+    both, alone = together[first, second], np.diag(together)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log(both / (alone[first] * alone[second])) / -np.log(both)
+    return float(np.where(both == 1, 1.0, np.where(both > 0, values, never)).mean())
 
 
 def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
@@ -210,10 +300,6 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
     ----------
     concept : int (1, 2, …)
 
-    Returns
-    -------
-    DataFrame
-
     Examples
     --------
     >>> "word" in model.words_of(1)
@@ -221,7 +307,7 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
     """
     rows, words = used_words(result)[concept_index(result, concept)], result.summary.words
     table = word_figures(result, rows)
-    table.insert(0, "score", scores(words, result.corpus.n_words)[rows].astype(float))
+    table.insert(0, "score", words.score[rows].astype(float))
     table.insert(0, "word", objects(result.corpus.vocabulary[i] for i in words.word[rows]))
     return table
 
@@ -242,10 +328,6 @@ def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
     concept : int (1, 2, …)
     n : int, at most
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> set(model.top_words(1, n=3)) <= set(model.corpus_.vocabulary)
@@ -258,7 +340,7 @@ def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
 
 def whole_number(n: Any, things: str, least: int = 1) -> int:
     """Return a count as an int; raise InputError if it is not one."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
+    if not is_whole(n) or n < least:
         raise InputError(f"n={n!r} is not a number of {things}; give a whole number of at least {least}.")
     return int(n)
 
@@ -283,28 +365,22 @@ def vocabulary_table(result: Result) -> pd.DataFrame:
     rows = rows[np.lexsort((j, -share[rows], leftover[j], words.word[rows]))]
     at = np.searchsorted(words.word[rows], np.arange(result.corpus.n_words + 1))
     held = [rows[a:b] for a, b in pairwise(at)]
-    return pd.DataFrame(
-        {
-            "word": pd.Series(result.corpus.vocabulary, dtype=object),
-            "rows": np.diff(counts.indptr).astype(int),
-            "tokens": np.asarray(counts.sum(axis=0)).ravel().astype(int),
-            "n_concepts": [len(here) for here in held],
-            "concepts": objects((words.concept[here] + 1).tolist() for here in held),
-            "shares": objects(share[here].tolist() for here in held),
-        }
+    return pd.DataFrame({"word": objects(result.corpus.vocabulary)}).assign(
+        rows=np.diff(counts.indptr).astype(int),
+        tokens=np.asarray(counts.sum(axis=0)).ravel().astype(int),
+        n_concepts=[len(here) for here in held],
+        concepts=objects((words.concept[here] + 1).tolist() for here in held),
+        shares=objects(share[here].tolist() for here in held),
     )
 
 
 def use_shares(result: Result) -> np.ndarray:
     """Return, for each row of `summary.words`, the concept's share of the rows that use the word, over all draws."""
-
-    def uses(summary: Summary) -> np.ndarray:
-        return summary.words.documents * summary.alignment.found[summary.words.concept]
-
     # Hidden concepts are included, so that a decision about one does not change the shares of another.
-    whole, words = (result.sampled or result).summary, result.summary.words.word
-    everywhere = np.bincount(whole.words.word, uses(whole), result.corpus.n_words)[words]
-    return uses(result.summary) / np.where(everywhere > 0, everywhere, 1.0)
+    ours, whole = result.summary, (result.sampled or result).summary
+    uses, every = (one.words.documents * one.alignment.found[one.words.concept] for one in (ours, whole))
+    everywhere = np.bincount(whole.words.word, every, result.corpus.n_words)[ours.words.word]
+    return uses / np.where(everywhere > 0, everywhere, 1.0)
 
 
 def source_of_rows(corpus: Corpus) -> np.ndarray:
@@ -312,16 +388,22 @@ def source_of_rows(corpus: Corpus) -> np.ndarray:
     return np.arange(corpus.n_documents) if corpus.parent is None else np.unique(corpus.parent, return_inverse=True)[1]
 
 
-def source_shares(corpus: Corpus) -> sparse.csr_array:
-    """Return (documents, rows) each row's share of its document's tokens.
-
-    The shares are equal if the document has no tokens.
-    """
+def of_sources(corpus: Corpus, values: np.ndarray | None = None) -> sparse.csr_array:
+    """Return (documents, rows) 1, or the values, where a row is the document or a passage of it."""
     source = source_of_rows(corpus)
-    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
+    return adding(source, int(source.max(initial=-1)) + 1, values)
+
+
+def row_shares(corpus: Corpus) -> np.ndarray:
+    """Return (rows) each row's share of its document's tokens; shares are equal if the document has none."""
+    source, tokens = source_of_rows(corpus), np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
     total, rows = np.bincount(source, tokens), np.bincount(source)
-    share = np.where(total[source] > 0, tokens / np.maximum(total[source], 1.0), 1.0 / rows[source])
-    return sparse.csr_array((share, (source, np.arange(len(source)))))
+    return np.where(total[source] > 0, tokens / np.maximum(total[source], 1.0), 1.0 / rows[source])
+
+
+def source_shares(corpus: Corpus) -> sparse.csr_array:
+    """Return (documents, rows) each row's share of its document's tokens."""
+    return of_sources(corpus, row_shares(corpus))
 
 
 def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:

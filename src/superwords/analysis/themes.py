@@ -16,9 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords.analysis import prevalence, tables
 from superwords.analysis.documents import mean_weights
-from superwords.analysis.ranking import scores
 from superwords.analysis.tables import by_word, concept_names, concept_table, objects, sources, with_bounds
-from superwords.posterior.intervals import weighted_mean
 from superwords.posterior.result import Result
 from superwords.tabular import records
 
@@ -50,22 +48,15 @@ class ConceptTree(NamedTuple):
     @property
     def table(self) -> pd.DataFrame:
         """One row per concept: its theme, as the tree was cut."""
-        names = [self.theme_names[t - 1] for t in self.theme]
-        rows = {
-            "theme": self.theme,
-            "theme_name": objects(names),
-            "concept": self.concepts,
-            "name": objects(self.names),
-        }
+        names = objects(self.theme_names[t - 1] for t in self.theme)
+        rows = {"theme": self.theme, "theme_name": names, "concept": self.concepts, "name": objects(self.names)}
         table = pd.DataFrame(rows).set_index("concept", drop=False).loc[self.order]
         return table.sort_values("theme", kind="stable", ignore_index=True)
 
     def as_json(self) -> dict[str, Any]:
         """Return the tree as JSON: leaves have a concept, nodes children and a height."""
-        nodes: list[dict[str, Any]] = [
-            {"concept": j, "name": name, "theme": int(theme)}
-            for j, name, theme in zip(self.concepts, self.names, self.theme)
-        ]
+        leaves = zip(self.concepts, self.names, self.theme.tolist())
+        nodes: list[dict[str, Any]] = [dict(zip(("concept", "name", "theme"), leaf)) for leaf in leaves]
         for a, b, height, _ in self.linkage:
             nodes.append({"height": float(height), "children": [nodes[int(a)], nodes[int(b)]]})
         stability = [{"themes": k, "stability": value} for k, value in self.stability.items()]
@@ -110,16 +101,14 @@ def make_tree(result: Result) -> ConceptTree:
     telling = [k for k in stability if 2 * np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() <= len(shown)]
     n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
     # Themes are numbered by their number of concepts, the largest first.
-    _, first, own, sizes = np.unique(
-        _cuts(linkage, [n_themes], len(shown))[:, 0], return_index=True, return_inverse=True, return_counts=True
-    )
+    cut = _cuts(linkage, [n_themes], len(shown))[:, 0]
+    _, first, own, sizes = np.unique(cut, return_index=True, return_inverse=True, return_counts=True)
     theme = np.argsort(np.lexsort((first, -sizes)))[own] + 1
     # A theme is called by its most characteristic words.
     words, vocabulary, called = result.summary.words, result.corpus.vocabulary, list[str]()
-    score = scores(words, len(vocabulary))
     for t in range(1, len(sizes) + 1):
         inside = np.isin(words.concept, shown[theme == t])
-        total = np.bincount(words.word[inside], score[inside], len(vocabulary))
+        total = np.bincount(words.word[inside], words.score[inside], len(vocabulary))
         best = np.argsort(-total, kind="stable")[:_NAME_WORDS]
         called.append(", ".join(vocabulary[i] for i in best if total[i] > 0) or "(no words)")
     return ConceptTree(leaves, [names[j] for j in shown], linkage, theme, called, stability)
@@ -145,7 +134,7 @@ def _stability(result: Result, linkage: np.ndarray, shown: np.ndarray) -> dict[i
     numbers = range(2, min(_MOST_THEMES, len(shown) // 2) + 1)
     if len(shown) < _LEAST_CONCEPTS or not numbers:
         return {}
-    drawn, agreement = prevalence.drawn_weights(result), {k: list[float]() for k in numbers}
+    drawn, agreement = result.drawn_weights(), {k: list[float]() for k in numbers}
     whole, shape = _cuts(linkage, numbers, len(shown)), (result.n_concepts, result.corpus.n_words)
     for t in evenly_spaced(len(drawn), _MOST_DRAWS):
         found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
@@ -185,35 +174,30 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     """
     names = concept_names(result)
     of_concept = [(result.themes[j], j) for j in result.shown if j in result.themes]
-    proposed = not of_concept
-    if proposed:
+    if proposed := not of_concept:
         tree = tree or make_tree(result)
         of_concept = [(tree.theme_names[t - 1], j) for t, j in sorted(zip(tree.theme, tree.concepts))]
     gathered: dict[str, list[int]] = {}
     for theme, j in of_concept:
         gathered.setdefault(theme, []).append(j)
-    table = {
-        "theme": objects(gathered),
-        "concepts": objects(gathered.values()),
-        "names": objects([names[j - 1] for j in concepts] for concepts in gathered.values()),
-    }
+    table = pd.DataFrame({"theme": objects(gathered), "concepts": objects(gathered.values())})
+    table["names"] = objects([names[j - 1] for j in concepts] for concepts in gathered.values())
     if not gathered:
         empty = with_bounds("prevalence", np.zeros(0), (np.zeros(0), np.zeros(0)))
-        return pd.DataFrame(table | empty).assign(proposed=proposed)
+        return table.assign(**empty, proposed=proposed)
     size = np.array([len(concepts) for concepts in gathered.values()])
     place = np.concatenate(list(gathered.values())) - 1, np.repeat(np.arange(len(size)), size)
     member = sparse.csr_array((np.ones(size.sum()), place), shape=(result.n_concepts, len(size)))
-    drawn = [sparse.csr_array(weights @ member) for weights in prevalence.drawn_weights(result)]
+    drawn = [sparse.csr_array(weights @ member) for weights in result.drawn_weights()]
     aligned = result.summary.alignment
     n_found = aligned.matched @ member
     # Draws that lack one of the concepts are left out, or the theme could be rarer than its concepts.
     weights = aligned.weight[:, None] * (n_found == size)
     weights /= np.where(weights.any(axis=0), weights.sum(axis=0), 1.0)
-    by_chain = np.array([(n_found[aligned.chain == c] > 0).mean(axis=0) for c in np.unique(aligned.chain)])
-    whole = prevalence.groups_of(result, None, drawn, weights)._replace(missed=prevalence.missed(by_chain))
-    used = weighted_mean(whole.holders[:, 0], weights) / result.corpus.n_documents
-    bounds = prevalence.population_interval(whole)
-    return pd.DataFrame(table | with_bounds("prevalence", used, bounds)).assign(proposed=proposed)
+    missed = aligned._replace(overlap=n_found).is_missed
+    whole = prevalence.groups_of(result, None, drawn, weights)._replace(missed=missed)
+    used = whole.mean_holders[0] / result.corpus.n_documents
+    return table.assign(**with_bounds("prevalence", used, prevalence.population_interval(whole)), proposed=proposed)
 
 
 def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
@@ -225,15 +209,15 @@ def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
     main = np.where(weight > 0, shown[own.argmax(axis=1)] if own.shape[1] else 0, 0)
     points = pd.DataFrame({"document": objects(ids[d] for d in chosen), "place": chosen})
     points = points.assign(x=place[:, 0], y=place[:, 1], concept=main, weight=weight)
-    regions, table = [], concept_table(result, 0).set_index("concept")
+    regions, names, leftover = [], concept_names(result), tables.leftovers(result).tolist()
     for j in np.unique(main[main > 0]).tolist():
         region = place[main == j]
         # The point whose neighbours are nearest.
         some = region[:: max(1, len(region) // 1000)]
         distance = np.sort(cdist(some, some), axis=1)[:, : _NEAREST + 1].mean(axis=1)
         x, y = some[int(distance.argmin())].tolist()
-        known = {"concept": j, "name": table["name"][j], "documents": len(region)}
-        regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
+        known = {"concept": j, "name": names[j - 1], "documents": len(region)}
+        regions.append({**known, "x": x, "y": y, "leftover": leftover[j - 1]})
     regions.sort(key=lambda one: -one["documents"])
     return {"points": records(points), "regions": regions}
 

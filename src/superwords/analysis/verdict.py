@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from superwords.analysis.prevalence import found_by_chain, once, reported_draws, settled
+from superwords.analysis.prevalence import once, reported_draws, settled
 from superwords.analysis.tables import concept_names, found_again, leftovers
-from superwords.posterior.consensus import TYPICAL
 from superwords.posterior.result import Result
-from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, mixing
+from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, Mixing, mixing
 from superwords.storage import cache
 from superwords.storage.model_file import checksum
 from superwords.text.corpus import row_name
@@ -95,18 +93,14 @@ class Verdict:
         return " ".join(parts)
 
 
-class _Figures(NamedTuple):
-    values: np.ndarray  # (traces, 4) as `Mixing` has them, NaN where a trace is constant
-
-
 def _diagnostics(traces: np.ndarray, is_cached: bool) -> np.ndarray:
-    """Return the `_Figures` of each trace; those of a saved model are kept in the cache."""
+    """Return (traces, 4) as `Mixing` has them, NaN where a trace is constant; cached for a saved model."""
 
-    def compute() -> _Figures:
-        return _Figures(np.array([mixing(one) or (np.nan,) * 4 for one in traces], float).reshape(len(traces), 4))
+    def compute() -> Mixing:
+        return Mixing(*np.array([mixing(one) or (np.nan,) * 4 for one in traces], float).reshape(-1, 4).T)
 
     key = checksum(b"mixing", f"{traces.shape} {traces.dtype}".encode() + traces.tobytes()).hex()
-    return (cache.cached(key, _Figures, compute) if is_cached else compute()).values
+    return np.column_stack(cache.cached(key, Mixing, compute) if is_cached else compute())
 
 
 @once
@@ -152,19 +146,15 @@ def verdict(result: Result) -> Verdict:
     True
     """
     n_chains, n_draws = result.trace_values[LOG_JOINT].shape
-    n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
     shown = np.isin(np.arange(1, result.n_concepts + 1), result.shown)
     again, agreed = shown, settled(result)
     if shown.any():
-        by_pilots = found_again(result) >= RELIABLE * n_pilots
-        by_chains = (found_by_chain(result.summary.alignment) >= TYPICAL).all(axis=0)
-        again = shown & (by_pilots if n_pilots else by_chains) & ~leftovers(result)
+        by_pilots, by_chains = found_again(result) >= RELIABLE * result.n_pilots, ~result.summary.alignment.is_missed
+        again = shown & (by_pilots if result.n_pilots else by_chains) & ~leftovers(result)
     reliable = again & agreed
     table = convergence_table(result)
-    of_again, judged = (
-        table[table["concept"].isin(np.flatnonzero(some) + 1)]
-        for some in (again, reliable if reliable.any() else again)
-    )
+    chosen = again, reliable if reliable.any() else again
+    of_again, judged = (table[table["concept"].isin(np.flatnonzero(some) + 1)] for some in chosen)
     worst = None  # the quantity with the largest R-hat, or else the smallest sample size
     if of_again["ess"].notna().any():
         is_far = of_again["rhat"].max() > GOOD_RHAT
@@ -180,7 +170,7 @@ def verdict(result: Result) -> Verdict:
         n_found_again=int(again.sum()),
         n_reliable=int(reliable.sum()),
         n_settled=int((shown & agreed).sum()),
-        n_pilots=n_pilots,
+        n_pilots=result.n_pilots,
         covered=explained / max(tokens.sum(), 1),
         n_chains=n_chains,
         n_draws=n_draws,

@@ -14,15 +14,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.ranking import TYPICAL
 from superwords.analysis.tables import leftovers, objects, use_shares, vocabulary_table, word_figures
 from superwords.errors import InputError
-from superwords.posterior.consensus import chain_shares
+from superwords.posterior.alignment import TYPICAL, chain_shares
 from superwords.posterior.result import Result
-from superwords.posterior.traces import statistic
+from superwords.posterior.traces import LEAST_DRAWS, statistic
 from superwords.posterior.word_sets import together
-
-_LEAST_DRAWS = 4
 
 
 def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
@@ -60,11 +57,11 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     order = belonging(result, given) if several else mean
     others = [int(at) for at in np.argsort(-order, kind="stable") if at not in given and order[at] > 0][:n]
     n_draws, error = int(np.bincount(chain).min()), np.full(len(others), np.nan)
-    if n_draws >= _LEAST_DRAWS:
+    if n_draws >= LEAST_DRAWS:
         by_chain = np.array([near[chain == c][:n_draws, others] for c in np.unique(chain)])
         error = np.array([0.0 if np.ptp(one) == 0 else statistic("mcse", one) for one in np.moveaxis(by_chain, 2, 0)])
-    vocabulary = result.corpus.vocabulary
-    table = pd.DataFrame({"word": objects(vocabulary[at] for at in others), "together": mean[others], "mcse": error})
+    found = objects(result.corpus.vocabulary[at] for at in others)
+    table = pd.DataFrame({"word": found, "together": mean[others], "mcse": error})
     return table.assign(evidence=order[others]) if several else table
 
 
@@ -91,9 +88,8 @@ def word_index(result: Result, word: str) -> int:
     if word in vocabulary:
         return vocabulary.index(word)
     folded = {known.casefold(): known for known in vocabulary}
-    near = difflib.get_close_matches(str(word).casefold(), folded, n=3, cutoff=0.6)
-    meant = f"did you mean {' or '.join(repr(folded[one]) for one in near)}?"
-    hint = meant if near else "no word is spelled like it."
+    near = " or ".join(repr(folded[one]) for one in difflib.get_close_matches(str(word).casefold(), folded))
+    hint = f"did you mean {near}?" if near else "no word is spelled like it."
     raise InputError(f"The word {word!r} is not in the vocabulary; {hint}")
 
 

@@ -12,11 +12,11 @@ import pandas as pd
 from rich.text import Text
 
 from superwords.analysis import documents, groups, tables, words
-from superwords.analysis.ranking import TYPICAL
 from superwords.analysis.verdict import convergence_table, verdict
 from superwords.cli import printing as p
 from superwords.cli.printing import Column, between, left, listing, percent, print_line, print_table, right, share
 from superwords.errors import InputError
+from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.result import Result
 from superwords.posterior.summary import USED_BY
 from superwords.tabular import points, records
@@ -43,7 +43,7 @@ class Standing:
     def __init__(self, result: Result, concepts: pd.DataFrame | None = None):
         """Take the table of concepts where it was computed already."""
         table = tables.concept_list(result, 0) if concepts is None else concepts
-        n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
+        n_pilots = result.n_pilots
         self._leftover = table.set_index("concept")["leftover"]
         by_chain, again = table["stability_by_chain"].map(len), table["found_again"]
         found_by = {j: f"{n} of {of}" for j, n, of in zip(table["concept"], table["found_by"], by_chain)}

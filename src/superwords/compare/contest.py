@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 import superwords
-from superwords.analysis.ranking import scores
 from superwords.compare import judging
 from superwords.compare.judging import OURS, Found, WordVectors
 from superwords.compare.peers import DRAWS, INSTALL, ITERATIONS, ON_DOCUMENTS, ON_WINDOWS, PEERS, Peer, Setting
@@ -334,7 +333,7 @@ def word_sets(model: ConceptModel, value: np.ndarray | None = None) -> tuple[np.
     """Return weights, from a value per row of the summary's words (default: the score), and m_ji, the mean of draws."""
     summary = model.result_.summary
     weights = np.zeros(model.concept_word_.shape)
-    value = scores(summary.words, model.corpus_.n_words) if value is None else value
+    value = summary.words.score if value is None else value
     weights[summary.words.concept, summary.words.word] = value
     held = summary.alignment.held.mean(axis=0)
     return weights, model.concept_word_ * held[:, None]

@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from superwords.analysis.ranking import coherence, presence
+from superwords.analysis.tables import coherence, presence
 from superwords.errors import InputError
 from superwords.posterior.resampling import first_words, jaccard
 from superwords.text.corpus import Corpus

@@ -54,19 +54,21 @@ def decision(
     def method(self: Any, /, *args: Given.args, **options: Given.kwargs) -> Any:
         return self.choose([*self.choices_, *function(self.result_, *args, **options)])
 
-    before, mark, after = (function.__doc__ or "").partition("    Examples\n")
-    method.__doc__ = before + _RETURNS + mark + after
     return _signed(method, function, returns="ConceptModel")
 
 
 def _signed(
     method: Any, function: Callable[..., Any], without: str = "", and_also: Sequence[str] = (), returns: Any = None
 ) -> Any:
-    """Give a method the signature of the function that it calls, for `help` and the documentation."""
+    """Give a method the signature of the function that it calls, and say what it returns."""
     signature = inspect.signature(function)
     first, *others = (one for one in signature.parameters.values() if one.name != without)
     new = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in and_also]
     parameters = [first.replace(name="self", annotation=first.empty), *others, *new]
     annotation = returns or signature.return_annotation
     method.__signature__ = inspect.Signature(parameters, return_annotation=annotation)
+    before, mark, after = (method.__doc__ or "").partition("    Examples\n")
+    if "    Returns\n" not in before:
+        kind = f"{returns}\n        The model itself." if returns else str(annotation).removeprefix("pd.")
+        method.__doc__ = f"{before}    Returns\n    -------\n    {kind}\n\n{mark}{after}"
     return method

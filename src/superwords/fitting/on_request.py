@@ -16,7 +16,7 @@ from scipy import sparse
 from superwords.analysis.curation import decisions
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
-from superwords.posterior.alignment import described, find_partners, usage_of
+from superwords.posterior.alignment import find_partners, usage_of
 from superwords.posterior.draws import Kept
 from superwords.sampler.moves.split_merge.attempt import split_concept
 from superwords.sampler.state import State, sizes_of
@@ -90,7 +90,7 @@ def chain_descriptions(chain: Chain) -> sparse.csc_array:
     """Return (J, V) the descriptions of the concepts in a chain's present state."""
     assert chain.tokens is not None
     usage = usage_of(Kept(chain.sweep, chain.state, chain.tokens, 0.0))
-    return described(usage.used, usage.holders)
+    return usage.description
 
 
 def condition(

@@ -24,7 +24,7 @@ from superwords.fitting.defaults import N_PILOTS
 from superwords.fitting.settings import make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
 from superwords.machine import n_workers
-from superwords.posterior.alignment import described, find_partners, usage_of
+from superwords.posterior.alignment import find_partners, usage_of
 from superwords.posterior.draws import Kept, Schedule
 from superwords.posterior.resampling import LEAST_JACCARD, Pilots, first_words, found_again, gather_pilots, jaccard
 from superwords.progress import Watcher
@@ -232,11 +232,11 @@ def _fit(problem: Prepared, given: Mapping[str, Any], number: int, shares: np.nd
             usage = usage_of(Kept(draw.sweep, draw.state, draw.tokens, 0.0))
             draws.append((usage, np.bincount(draw.state.concept, draw.tokens.pair, len(usage.holders))))
     last, _ = draws[-1]
-    reference = described(last.used, last.holders)
+    reference = last.description
     used, tokens = np.zeros(last.used.shape), np.zeros(len(last.holders))
     n_found = np.zeros(len(last.holders))
     for usage, in_concept in draws:
-        partner = find_partners(reference, described(usage.used, usage.holders)).of
+        partner = find_partners(reference, usage.description).of
         ours = np.flatnonzero(partner >= 0)
         used[ours] += usage.used[partner[ours]].toarray()
         tokens[ours] += in_concept[partner[ours]] / max(1.0, in_concept.sum())

@@ -19,7 +19,7 @@ from superwords.errors import InputError
 from superwords.fitting.folding import in_blocks
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
-from superwords.posterior.alignment import Usage, described, find_partners, longer, united_places, usage_of
+from superwords.posterior.alignment import Usage, find_partners, longer, united_places, usage_of
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
@@ -127,7 +127,7 @@ def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:
     places: list[np.ndarray] = []
     together = Usage(np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2)))
     for usage in shards:
-        partners = find_partners(described(together.used, together.holders), described(usage.used, usage.holders))
+        partners = find_partners(together.description, usage.description)
         place, put = united_places(partners.of, len(usage.holders))
         places.append(place.astype(np.int32))
         holders = np.bincount(place, usage.holders, put.shape[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def keep(draw: Draw, model: Model, acceptance: float = float("nan")) -> Kept:
     return Kept(draw.sweep, stored, tokens, *figures)
 
 
-class ChainDraws(Sequence[Kept]):
+class ChainDraws:
     """The draws of one chain: traces of all kept draws, and the stored draws, each read from its file on demand.
 
     A run stores every draw that it keeps. A saved model may have fewer: those that its summaries are computed from.
@@ -142,16 +142,13 @@ class ChainDraws(Sequence[Kept]):
     def __len__(self) -> int:
         return len(self.sweeps)
 
-    @overload
-    def __getitem__(self, place: int) -> Kept: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Kept]: ...
-    def __getitem__(self, place: int | slice) -> Kept | list[Kept]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
+    def __getitem__(self, place: int) -> Kept:
         sweep = self.sweeps[place]
         with translate_corruption(self.file.name):
             return unpack_draw(self.file.draw(self.number, sweep), self.shape)
+
+    def __iter__(self) -> Iterator[Kept]:
+        return map(self.__getitem__, range(len(self)))
 
 
 class Draws:

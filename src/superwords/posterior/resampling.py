@@ -29,12 +29,11 @@ class Pilots(NamedTuple):
     score: np.ndarray  # (E) float32
 
 
-def gather_pilots(scores: list[Any], shares: list[np.ndarray]) -> Pilots:
+def gather_pilots(scores: list[np.ndarray], shares: list[np.ndarray]) -> Pilots:
     """Return the pilots with the word scores (J_p, V) and the shares of tokens (J_p) of each."""
-    dense = [_dense(one) for one in scores]
-    words = [first_words(one, WORDS_KEPT) for one in dense]
+    words = [first_words(one, WORDS_KEPT) for one in scores]
     flat = [at for tops in words for at in tops]
-    values = [one[j, at] for one, tops in zip(dense, words) for j, at in enumerate(tops)]
+    values = [one[j, at] for one, tops in zip(scores, words) for j, at in enumerate(tops)]
     return Pilots(
         len(scores),
         np.repeat(np.arange(len(scores)), [len(tops) for tops in words]).astype(np.int32),
@@ -45,28 +44,22 @@ def gather_pilots(scores: list[Any], shares: list[np.ndarray]) -> Pilots:
     )
 
 
-def _dense(scores: Any) -> np.ndarray:
-    return scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
-
-
 def first_words(scores: Any, n: int = FIRST_WORDS) -> list[np.ndarray]:
     """Return the words of each concept with the highest scores, at most `n`; ties go to the lower number."""
-    dense = _dense(scores)
+    dense = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
     order = np.argsort(-dense, axis=1, kind="stable")[:, :n]
     return [at[dense[j, at] > 0] for j, at in enumerate(order)]
 
 
 def jaccard(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> np.ndarray:
     """Return the Jaccard index (J, J') of every two sets of words."""
-    n_words = 1 + max((int(one.max()) for one in (*ours, *theirs) if len(one)), default=0)
-    members = []
-    for sets in (ours, theirs):
-        ptr = np.cumsum([0, *map(len, sets)])
-        word = np.concatenate([*sets, np.zeros(0, np.int64)]).astype(np.int64)
-        members.append(sparse.csr_array((np.ones(len(word)), word, ptr), shape=(len(sets), n_words)))
-    shared = (members[0] @ members[1].T).toarray()
-    size, other = (np.diff(one.indptr) for one in members)
-    return shared / np.maximum(size[:, None] + other - shared, 1)
+    sets = [*ours, *theirs]
+    word = np.concatenate([*sets, np.zeros(0, int)]).astype(int)
+    shape = len(sets), int(word.max(initial=0)) + 1
+    members = sparse.csr_array((np.ones(len(word)), word, np.cumsum([0, *map(len, sets)])), shape=shape)
+    shared = (members[: len(ours)] @ members[len(ours) :].T).toarray()
+    size = np.diff(members.indptr)
+    return shared / np.maximum(size[: len(ours), None] + size[len(ours) :] - shared, 1)
 
 
 def found_again(scores: Any, pilots: Pilots) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from superwords.posterior.consensus import Consensus, chain_shares, find_consensus
+from superwords.posterior.alignment import Consensus, chain_shares, find_consensus
 from superwords.posterior.draws import Draws, Kept
 from superwords.posterior.resampling import Pilots
 from superwords.posterior.summary import Summary, columns_of, summarize
@@ -86,6 +86,11 @@ class Result:
         return self.consensus.partner.shape[1] if self.has_concepts else 0
 
     @property
+    def n_pilots(self) -> int:
+        """How many short fits to samples of the documents there were."""
+        return 0 if self.pilots is None else self.pilots.n_pilots
+
+    @property
     def shown(self) -> list[int]:
         """Ids of the concepts that lists and pages show: those that people left in place."""
         return [j for j in range(1, self.n_concepts + 1) if j not in self.away]
@@ -93,7 +98,7 @@ class Result:
     @cached_property
     def concept_word(self) -> np.ndarray:
         """(J, V): share of the documents holding j that have word i on, m_ji / m_j, in the mean over the draws."""
-        return self.summary.share_on.matrix().toarray()
+        return self.summary.share_on.toarray()
 
     @cached_property
     def doc_concept(self) -> Any:
@@ -107,16 +112,24 @@ class Result:
 
         A draw without a partner of a concept counts as one that does not use it, so rows may sum to less than 1.
         """
-        kept, n_documents = self.summary.memberships, self.corpus.n_documents
-        stacked = sparse.csr_array(
-            (kept.weight.astype(float), kept.concept, kept.ptr), shape=(len(kept.ptr) - 1, self.n_concepts)
-        )
-        share = self.summary.alignment.weight
-        row = np.tile(np.arange(n_documents), len(share))
-        add = sparse.csr_array(
-            (np.repeat(share, n_documents), (row, np.arange(len(row)))), shape=(n_documents, len(row))
-        )
-        return sparse.csr_array(add @ stacked)
+        return sum(share * drawn for share, drawn in zip(self.summary.alignment.weight, self.drawn_weights()))
+
+    @cached_property
+    def draw_and_row(self) -> tuple[np.ndarray, np.ndarray]:
+        """The draw, and the row of the corpus, of each of `summary.memberships`."""
+        kept = self.summary.memberships
+        draw, row = np.divmod(np.repeat(np.arange(len(kept.total)), np.diff(kept.ptr)), self.corpus.n_documents)
+        return draw, row
+
+    def drawn_weights(self, values: np.ndarray | None = None) -> list[sparse.csr_array]:
+        """Return (D, J) of each draw: the shares n_dj / N_d of documents' tokens, or other values in their places."""
+        kept, shape = self.summary.memberships, (self.corpus.n_documents, self.n_concepts)
+        values, out = kept.weight.astype(float) if values is None else values, []
+        for t in range(len(self.summary.alignment.chain)):
+            ptr = kept.ptr[t * shape[0] : (t + 1) * shape[0] + 1]
+            part = slice(ptr[0], ptr[-1])
+            out.append(sparse.csr_array((values[part], kept.concept[part], ptr - ptr[0]), shape=shape))
+        return out
 
     @cached_property
     def co_membership(self) -> Any:

@@ -8,14 +8,15 @@ Every mean over draws counts each chain the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from superwords.posterior.consensus import Consensus, WordShares, chain_shares, word_shares
+from superwords.posterior.alignment import TYPICAL, Consensus, chain_shares
 from superwords.posterior.draws import Draws, Kept
 from superwords.posterior.intervals import TAILS, sparse_quantile
+from superwords.posterior.word_sets import summed
 from superwords.sampler.records import n_concepts
 
 USED_BY = 0.02  # share of a concept's documents: a draw uses a word for the concept if at least these do
@@ -39,6 +40,23 @@ class Alignment(NamedTuple):
     @property
     def matched(self) -> np.ndarray:
         return self.overlap > 0
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(T, J): how much a draw counts for a concept; 0 without a partner, the others sum to 1."""
+        weights = self.weight[:, None] * self.matched
+        total = weights.sum(axis=0)
+        return weights / np.where(total > 0, total, 1.0)
+
+    @property
+    def by_chain(self) -> np.ndarray:
+        """(chains, J): share of a chain's draws in which a concept has a partner."""
+        return np.array([self.matched[self.chain == c].mean(axis=0) for c in np.unique(self.chain)])
+
+    @property
+    def is_missed(self) -> np.ndarray:
+        """(J): whether some chain lacks the concept; its intervals then begin at 0."""
+        return np.asarray((self.by_chain < TYPICAL).any(axis=0))
 
     @property
     def found(self) -> np.ndarray:
@@ -65,6 +83,17 @@ class WordUse(NamedTuple):
     used_high: np.ndarray
     documents: np.ndarray  # how many documents that is
     everywhere: np.ndarray = np.zeros(0)  # that use the word for any concept, if some of these are not here
+
+    @property
+    def own_share(self) -> np.ndarray:
+        """The concept's share of the word's uses."""
+        everywhere = self.everywhere if len(self.everywhere) else np.bincount(self.word, self.documents)[self.word]
+        return self.documents / np.where(everywhere > 0, everywhere, 1.0)
+
+    @property
+    def score(self) -> np.ndarray:
+        """How characteristic the word is of the concept (`superwords.analysis.tables`)."""
+        return self.used * self.own_share
 
 
 class Memberships(NamedTuple):
@@ -110,7 +139,7 @@ class Summary(NamedTuple):
     memberships: Memberships
     uses: Uses
     word_counts: WordCounts
-    share_on: WordShares  # mean of m_ji / m_j over the draws with a partner: of the documents that hold j
+    share_on: sparse.csr_array  # (J, V) mean of m_ji / m_j over the draws with a partner: of the documents that hold j
     consensus: Consensus
 
 
@@ -127,17 +156,14 @@ def summarize(
     uses = sparse.csr_array((len(order), shape[0] * shape[1]))
     counted = []
     for draw, partner, weight in zip(draws, found.partner, weights.tolist()):
-        pairs = _pairs_of(draw, columns_of(draw, partner, into), order, shape)
-        held = np.bincount(pairs.column, minlength=shape[0])
-        on = _by_column(pairs.column[pairs.entry], pairs.word, np.ones(len(pairs.word)), shape)
-        share_on = share_on + weight * (sparse.diags_array(1 / np.maximum(held, 1)) @ on)
-        words, place = _words_of(pairs, shape)
+        on, place, *of_draw = _of_draw(draw, columns_of(draw, partner, into), order, alpha_pi, shape)
+        share_on = share_on + weight * on
         uses = uses + sparse.csr_array((np.full(len(place[0]), weight), place), uses.shape)
-        counted.append((held, *_memberships_of(draw, pairs, order, alpha_pi, shape[0]), words))
+        counted.append(of_draw)
     held, rows, strength, memberships, words = zip(*counted)
     in_use = np.array(rows, np.int32)
-    ptr = np.cumsum([0, *(len(part[0]) for part in words)]).astype(np.int64)
-    counts = WordCounts(ptr, *(np.concatenate(part).astype(np.int32) for part in zip(*words)))
+    word_ptr = np.cumsum([0, *(len(part[0]) for part in words)]).astype(np.int64)
+    counts = WordCounts(word_ptr, *(np.concatenate(part).astype(np.int32) for part in zip(*words)))
     word_use, n_words = _word_use(counts, in_use, weights, shape[1])
     alignment = Alignment(
         found.chain,
@@ -151,21 +177,16 @@ def summarize(
     share = alignment.found
     share_on = sparse.csr_array(sparse.diags_array(1 / np.where(share > 0, share, 1.0)) @ share_on)
     size, concept, *values = (np.concatenate(part) for part in zip(*memberships))
+    ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     uses.sort_indices()
-    of_use, word = np.divmod(uses.indices, max(shape[1], 1))
+    of_use, word = (one.astype(np.int32) for one in np.divmod(uses.indices, max(shape[1], 1)))
     return Summary(
         alignment,
         word_use,
-        Memberships(
-            np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
-            concept.astype(np.int32),
-            *(one.astype(np.float32) for one in values),
-        ),
-        Uses(
-            uses.indptr.astype(np.int64), of_use.astype(np.int32), word.astype(np.int32), uses.data.astype(np.float32)
-        ),
+        Memberships(ptr, concept.astype(np.int32), *(one.astype(np.float32) for one in values)),
+        Uses(uses.indptr.astype(np.int64), of_use, word, uses.data.astype(np.float32)),
         counts,
-        word_shares(share_on),
+        share_on,
         found,
     )
 
@@ -178,71 +199,44 @@ def columns_of(draw: Kept, partner: np.ndarray, into: np.ndarray | None = None) 
     return column
 
 
-class _Pairs(NamedTuple):
-    """Documents and the columns that they hold in one draw, by document, then column."""
-
-    document: np.ndarray
-    column: np.ndarray
-    tokens: np.ndarray
-    members: np.ndarray  # concepts of the draw that are counted here
-    entry: np.ndarray  # of each word that is on: its pair
-    word: np.ndarray
-    used: np.ndarray
-
-
-def _pairs_of(draw: Kept, column: np.ndarray, order: np.ndarray, shape: tuple[int, int]) -> _Pairs:
-    state, tokens = draw.state, draw.tokens
-    own = column[state.concept]
-    document = np.repeat(order, np.diff(state.doc_ptr))
-    known = np.flatnonzero(own >= 0)
-    key, pair = np.unique(document[known].astype(np.int64) * shape[0] + own[known], return_inverse=True)
-    place = np.full(len(own), -1)
-    place[known] = pair
-    entry = np.repeat(place, np.diff(state.pair_ptr))
-    inside = entry >= 0
-    entry, word, used = entry[inside], state.word[inside], tokens.entry[inside] > 0
-    members = np.bincount(pair, minlength=len(key))
+def _of_draw(
+    draw: Kept, column: np.ndarray, order: np.ndarray, alpha_pi: float, shape: tuple[int, int]
+) -> tuple[Any, ...]:
+    """Return one draw's m_ji / m_j, the places of its uses, and its parts of the alignment, memberships and words."""
+    state, tokens, n_rows = draw.state, draw.tokens, len(order)
+    row = np.repeat(order, np.diff(state.doc_ptr))
+    length = np.bincount(row, tokens.pair, n_rows)
+    total = np.bincount(row, minlength=n_rows) * alpha_pi + length
+    # A document and a column make a pair; it is of several concepts where some are merged.
+    known = column[state.concept] >= 0
+    key, pair = np.unique(row[known].astype(np.int64) * shape[0] + column[state.concept[known]], return_inverse=True)
+    document, own = np.divmod(key, shape[0])
+    n, members = np.bincount(pair, tokens.pair[known], len(key)), np.bincount(pair, minlength=len(key))
+    size = np.diff(state.pair_ptr)
+    entry, inside = np.repeat(pair, size[known]), np.repeat(known, size)
+    word, used = state.word[inside], tokens.entry[inside] > 0
     if (members > 1).any():  # a word that is on in several merged concepts counts once
         both, first = np.unique(entry.astype(np.int64) * shape[1] + word, return_inverse=True)
         used = np.bincount(first, used, len(both)) > 0
         entry, word = np.divmod(both, shape[1])
-    n = np.bincount(pair, tokens.pair[known], len(key)).astype(np.int64)
-    return _Pairs(*np.divmod(key, shape[0]), n, members, entry, word, used)
+    held = np.bincount(own, minlength=shape[0])
+    share_on = sparse.diags_array(1 / np.maximum(held, 1)) @ summed(own[entry], word, np.ones(len(word)), shape)
 
+    in_use = n > 0
+    where, concept = document[in_use], own[in_use]
+    mean, weight = (alpha_pi * members[in_use] + n[in_use]) / total[where], n[in_use] / length[where]
+    rows = np.bincount(concept, minlength=shape[0])
+    strength = np.where(rows > 0, np.bincount(concept, weight, shape[0]) / np.maximum(rows, 1), np.nan)
+    memberships = np.bincount(where, minlength=n_rows), concept, weight, mean, total
 
-def _memberships_of(
-    draw: Kept, pairs: _Pairs, order: np.ndarray, alpha_pi: float, n_columns: int
-) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-    """Return rows and strength of the columns in one draw, and its part of `Memberships`."""
-    row = np.repeat(order, np.diff(draw.state.doc_ptr))
-    length = np.bincount(row, draw.tokens.pair, len(order))
-    total = np.bincount(row, minlength=len(order)) * alpha_pi + length
-    used = pairs.tokens > 0
-    document, column, n = pairs.document[used], pairs.column[used], pairs.tokens[used]
-    mean, weight = (alpha_pi * pairs.members[used] + n) / total[document], n / length[document]
-    rows = np.bincount(column, minlength=n_columns)
-    share = np.bincount(column, weight, n_columns)
-    strength = np.where(rows > 0, share / np.maximum(rows, 1), np.nan)
-    return rows, strength, (np.bincount(document, minlength=len(order)), column, weight, mean, total)
-
-
-def _words_of(pairs: _Pairs, shape: tuple[int, int]) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Return one draw's part of `WordCounts`, and the places of `uses` where a document uses a word."""
-    in_use = (pairs.tokens > 0)[pairs.entry]
-    entry, word, used = pairs.entry[in_use], pairs.word[in_use], pairs.used[in_use]
-    column = pairs.column[entry]
+    of_use = in_use[entry]
+    entry, word, used = entry[of_use], word[of_use], used[of_use]
     # Entries of 0 stay: `users` has the places of `on`.
-    on = _by_column(column, word, np.ones(len(word), np.int32), shape)
-    users = _by_column(column, word, used.astype(np.int32), shape)
-    concept = np.repeat(np.arange(shape[0]), np.diff(on.indptr))
-    place = pairs.document[entry][used], column[used].astype(np.int64) * shape[1] + word[used]
-    return (concept, on.indices, on.data, users.data), place
-
-
-def _by_column(column: np.ndarray, word: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    out = sparse.csr_array(sparse.coo_array((values, (column, word)), shape=shape))
-    out.sort_indices()
-    return out
+    on = summed(own[entry], word, np.ones(len(word), np.int32), shape)
+    users = summed(own[entry], word, used.astype(np.int32), shape)
+    words = np.repeat(np.arange(shape[0]), np.diff(on.indptr)), on.indices, on.data, users.data
+    place = document[entry][used], own[entry][used].astype(np.int64) * shape[1] + word[used]
+    return share_on, place, held, rows, strength, memberships, words
 
 
 def _word_use(counts: WordCounts, in_use: np.ndarray, weights: np.ndarray, n_words: int) -> tuple[WordUse, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module, metadata
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,21 +51,17 @@ def trace_tree(result: Result) -> xarray.DataTree:
         groups["log_likelihood"] = {"documents": document_likelihood(result)}
     dims = {"theta": ["word"], "documents": ["document"], "n_tokens": ["document"]}
     dims |= {name: ["concept"] for name in CONCEPT_TRACED}
-    coords = {
-        "concept": np.arange(1, result.n_concepts + 1),
-        "document": np.array(result.corpus.ids),
-        "word": np.array(result.corpus.vocabulary),
-    }
+    coords = {"document": np.array(result.corpus.ids), "word": np.array(result.corpus.vocabulary)}
+    coords["concept"] = np.arange(1, result.n_concepts + 1)
     return arviz_base.from_dict(groups, coords=coords, dims=dims, check_conventions=False)
 
 
 def for_arviz(tree: xarray.DataTree) -> Any:
     """Return the tree as the installed ArviZ reads it: as an `InferenceData` if that is older than version 1."""
     try:
-        is_old = metadata.version("arviz").startswith("0.")
+        if not metadata.version("arviz").startswith("0."):
+            return tree
     except metadata.PackageNotFoundError:
-        return tree
-    if not is_old:
         return tree
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the last releases of 0.x announce version 1 when they are imported
@@ -73,13 +70,11 @@ def for_arviz(tree: xarray.DataTree) -> Any:
 
 def _sampled(result: Result, n: int) -> dict[str, np.ndarray]:
     """Return b₁, b₂, α_ω, the acceptance (chain, draw) and θ (chain, draw, word), where n draws are stored."""
-    chains = result.draws.chains
-    if any(len(chain) != n for chain in chains):
+    if any(len(chain) != n for chain in result.draws.chains):
         return {}
-    drawn = [
-        [(draw.b1, draw.b2, draw.alpha_omega, draw.acceptance, draw.state.theta) for draw in chain] for chain in chains
-    ]
     names = ("b1", "b2", "alpha_omega", "acceptance", "theta")
+    read = attrgetter(*names[:-1], "state.theta")
+    drawn = [[read(draw) for draw in chain] for chain in result.draws.chains]
     return {name: np.array([[draw[at] for draw in chain] for chain in drawn]) for at, name in enumerate(names)}
 
 

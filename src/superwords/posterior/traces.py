@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from superwords.posterior.alignment import described, find_partners, usage_of
-from superwords.posterior.consensus import Consensus
+from superwords.posterior.alignment import Consensus, find_partners, usage_of
 from superwords.posterior.draws import TRACED, Draws, Kept
 from superwords.posterior.summary import Alignment
 
@@ -20,12 +20,12 @@ GOOD_RHAT, GOOD_ESS = 1.1, 30
 
 
 class Mixing(NamedTuple):
-    """R-hat (NaN for one chain), bulk and tail effective sample size, and Monte-Carlo standard error of a mean."""
+    """R-hat (NaN for one chain), bulk and tail effective sample size, and Monte-Carlo standard error of means."""
 
-    rhat: float
-    ess_bulk: float
-    ess_tail: float
-    mcse: float
+    rhat: Any
+    ess_bulk: Any
+    ess_tail: Any
+    mcse: Any
 
 
 def trace_values(draws: Draws) -> dict[str, np.ndarray]:
@@ -58,7 +58,7 @@ def _of_draw(draw: Kept, found: Consensus, n_rows: int) -> np.ndarray:
     """Return (2, J) prevalence and strength in one draw."""
     state, tokens, usage = draw.state, draw.tokens.pair, usage_of(draw)
     rows = usage.holders
-    partner = find_partners(found.description, described(usage.used, rows)).of
+    partner = find_partners(found.description, usage.description).of
     row = np.repeat(np.arange(n_rows), np.diff(state.doc_ptr))
     length = np.maximum(np.bincount(row, tokens, n_rows), 1)
     share = np.bincount(state.concept, tokens / length[row], len(rows))
@@ -71,26 +71,13 @@ def mixing(values: np.ndarray) -> Mixing | None:
 
     A draw without a value (NaN, of a concept that it does not have) has that of the draw before it.
     """
-    values = _filled(np.asarray(values, float))
+    drawn = pd.DataFrame(np.asarray(values, float).T).replace([np.inf, -np.inf], np.nan)
+    # Chains without any value are left out.
+    values = np.ascontiguousarray(drawn.ffill().bfill().dropna(axis=1).to_numpy().T)
     if not len(values) or values.shape[1] < LEAST_DRAWS or np.ptp(values) == 0:
         return None
-    several = values.shape[0] > 1
-    return Mixing(
-        statistic("rhat", values) if several else float("nan"),
-        statistic("ess", values),
-        statistic("ess_tail", values),
-        statistic("mcse", values),
-    )
-
-
-def _filled(values: np.ndarray) -> np.ndarray:
-    """Return each chain's gaps filled; chains without any value left out."""
-    chains = []
-    for one in values:
-        known = np.flatnonzero(np.isfinite(one))
-        if len(known):
-            chains.append(one[known[np.maximum(np.searchsorted(known, np.arange(len(one)), "right") - 1, 0)]])
-    return np.array(chains).reshape(len(chains), values.shape[1])
+    rhat = statistic("rhat", values) if len(values) > 1 else float("nan")
+    return Mixing(rhat, *(statistic(name, values) for name in ("ess", "ess_tail", "mcse")))
 
 
 def statistic(name: str, values: np.ndarray) -> float:

@@ -28,29 +28,18 @@ class WordSets(NamedTuple):
 
 def word_sets(draws: Draws) -> WordSets:
     """Return the words of every draw, or of every second or third one where all would be too many to keep."""
-    every = _every(draws)
-    kept = [
-        (c, used_in_concepts(draw.state, draw.tokens))
-        for c, chain in enumerate(draws.chains)
-        for draw in (chain[s] for s in range(every - 1, len(chain), every))
-    ]
-    return WordSets(np.array([c for c, _ in kept], np.int32), [used for _, used in kept])
-
-
-def _every(draws: Draws) -> int:
-    """Return the step between draws to use; every chain keeps at least one."""
-    shortest = min(len(chain) for chain in draws.chains)
-    if shortest == 0:
-        return 1
-    n_entries = len(draws) * on_in_concepts(draws.chains[0][-1].state).nnz
-    return min(-(-n_entries // _MOST_ENTRIES) or 1, shortest)
+    shortest, every = min(map(len, draws.chains)), 1
+    if shortest:  # every chain keeps at least one draw
+        n_entries = len(draws) * on_in_concepts(draws.chains[0][-1].state).nnz
+        every = min(-(-n_entries // _MOST_ENTRIES) or 1, shortest)
+    places = [(c, s) for c, chain in enumerate(draws.chains) for s in range(every - 1, len(chain), every)]
+    kept = (draws.chains[c][s] for c, s in places)
+    used = [used_in_concepts(draw.state, draw.tokens) for draw in kept]
+    return WordSets(np.array([c for c, _ in places], np.int32), used)
 
 
 def on_in_concepts(state: State, kept: np.ndarray | None = None) -> sparse.csr_array:
-    """Return (J, V) in how many documents a word is on in a concept, m_ji, as a sparse array with sorted words.
-
-    Only pairs of document and concept that are `kept` count.
-    """
+    """Return (J, V) in how many documents a word is on in a concept, m_ji; only pairs that are `kept` count."""
     return _by_concept(state, np.ones(len(state.word), np.int32), kept)
 
 
@@ -62,8 +51,12 @@ def used_in_concepts(state: State, tokens: Tokens, kept: np.ndarray | None = Non
 def _by_concept(state: State, counted: np.ndarray, kept: np.ndarray | None) -> sparse.csr_array:
     size, shape = np.diff(state.pair_ptr), (n_concepts(state), len(state.theta))
     entry = slice(None) if kept is None else np.repeat(kept, size)
-    place = np.repeat(state.concept, size)[entry], state.word[entry]
-    out = sparse.csr_array(sparse.coo_array((counted[entry], place), shape=shape))
+    return summed(np.repeat(state.concept, size)[entry], state.word[entry], counted[entry], shape)
+
+
+def summed(row: np.ndarray, column: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return the sums of values by row and column, columns sorted; sums of 0 are kept."""
+    out = sparse.csr_array(sparse.coo_array((values, (row, column)), shape=shape))
     out.sort_indices()
     return out
 
@@ -74,16 +67,11 @@ def co_membership(sets: WordSets, weight: np.ndarray) -> Any:
     `weight` (draws) is how much each draw counts; together they sum to 1.
     """
     total: Any = sparse.csr_array((sets.n_words, sets.n_words))
-    if sets.n_words <= DENSE_WORDS:
-        total = total.toarray()
     for used, share in zip(sets.used, weight):
         on = sparse.csr_array((np.ones(len(used.data), np.float32), used.indices, used.indptr), used.shape)
         shared = on.T @ on
-        if sets.n_words <= DENSE_WORDS:
-            total[shared.toarray() > 0] += share
-        else:
-            shared.data[:] = 1.0
-            total = total + share * shared
+        shared.data[:] = 1.0
+        total = total + share * (shared.toarray() if sets.n_words <= DENSE_WORDS else shared)
     return np.minimum(total, 1.0) if sets.n_words <= DENSE_WORDS else total.minimum(1.0)  # rounding
 
 

@@ -15,10 +15,9 @@ import pandas as pd
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.documents import expected_words, mean_weights, rows_of_documents, telling_passage, titles
+from superwords.analysis.documents import expected_words, mean_weights, telling_passage, titles
 from superwords.analysis.prevalence import once
-from superwords.analysis.ranking import automatic_names
-from superwords.analysis.tables import sources, top_words, whole_number
+from superwords.analysis.tables import automatic_names, of_sources, sources, top_words, whole_number
 from superwords.errors import InputError
 from superwords.search.terms import bm25, find_words, inverse_document_frequency, query_terms, read_terms
 from superwords.text.languages import meaningful_nouns, stop_words
@@ -69,7 +68,7 @@ class SearchIndex:
 
     def __init__(self, result: Result) -> None:
         self.terms = read_terms(result.corpus)  # of the corpus's rows
-        self.rows = rows_of_documents(result)  # (documents, rows)
+        self.rows = of_sources(result.corpus)  # (documents, rows)
         # Among rows, since a term of half the documents may still tell passages apart.
         self.row_idf = inverse_document_frequency(self.terms.counts)
         counts = sparse.csr_array(self.rows @ self.terms.counts)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from superwords.files import atomic_file
 
@@ -21,6 +22,13 @@ LARGEST = 10**9  # bytes of all entries; the least recently used go first
 _LARGEST_ENTRY = LARGEST // 4
 
 Derived = TypeVar("Derived", bound=tuple[Any, ...])
+
+
+class _Sparse(typing.NamedTuple):
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: np.ndarray
 
 
 def cache_folder() -> Path:
@@ -61,6 +69,8 @@ def write(key: str, value: tuple[Any, ...]) -> None:
 
 def _flat(value: Any, place: str = "") -> dict[str, np.ndarray]:
     """Return the arrays and numbers of nested named tuples by their place, such as `alignment.chain`."""
+    if sparse.issparse(value):
+        value = _Sparse(value.data, value.indices, value.indptr, np.array(value.shape))
     if not isinstance(value, tuple):
         return {place.removesuffix("."): np.asarray(value)}
     fields = value._asdict().items()  # type: ignore[attr-defined]
@@ -73,6 +83,9 @@ def _nested(kind: Any, arrays: typing.Mapping[str, np.ndarray], place: str = "")
     for name, of in typing.get_type_hints(kind).items():
         if isinstance(of, type) and issubclass(of, tuple):
             fields[name] = _nested(of, arrays, f"{place}{name}.")
+        elif of in (sparse.csr_array, sparse.csc_array):
+            *parts, shape = _nested(_Sparse, arrays, f"{place}{name}.")
+            fields[name] = of(tuple(parts), shape=tuple(shape.tolist()))
         else:
             found = arrays[f"{place}{name}"]
             fields[name] = found.item() if of in (int, float) else found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from superwords.analysis.ranking import ranked_words, scores
+from superwords.analysis.tables import ranked_words
 from superwords.compare.peers import live_topics, topic_model
 from superwords.errors import InputError
 from superwords.files import write_named
@@ -125,12 +125,12 @@ def concept_weights(model: ConceptModel) -> np.ndarray:
     That number is the mean over the draws that find the concept.
     """
     summary, n_words = model.result_.summary, model.corpus_.n_words
-    score = scores(summary.words, n_words)
+    score = summary.words.score
     counts = summary.word_counts
     used = np.bincount(counts.concept[counts.used > 0], minlength=model.n_concepts_)
     n_used = (used / np.maximum(summary.alignment.matched.sum(axis=0), 1)).round().astype(int)
     weights = np.zeros((model.n_concepts_, n_words))
-    for j, rows in enumerate(ranked_words(summary.words, model.n_concepts_, n_words)):
+    for j, rows in enumerate(ranked_words(summary.words, model.n_concepts_)):
         top = rows[: n_used[j]]
         weights[j, summary.words.word[top]] = score[top]
     return weights

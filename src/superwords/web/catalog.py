@@ -16,11 +16,10 @@ from scipy import sparse
 from superwords.analysis import documents, tables, themes
 from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import group_values
-from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.ranking import TYPICAL, automatic_names
-from superwords.analysis.tables import objects
+from superwords.analysis.tables import automatic_names, objects
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.posterior.alignment import TYPICAL
 from superwords.search.terms import TextIndex
 from superwords.text.corpus import row_name
 from superwords.web.bounded import BoundedModel
@@ -60,9 +59,8 @@ class Catalog:
             raise InputError("The model has no draws yet, so there is nothing to show; sample longer.")
         self.model, self.corpus, self.worker, self.decides = model, model.corpus_, worker, decides
         self.index, self.rows = index or TextIndex(model.corpus_), row_name(model.corpus_)
-        pilots = model.result_.pilots
-        self.n_pilots = 0 if pilots is None else pilots.n_pilots  # fits in which concepts were looked for again
-        self.passages = documents.rows_of_documents(model.result_)  # (documents, rows)
+        self.n_pilots = model.result_.n_pilots  # fits in which concepts were looked for again
+        self.passages = tables.of_sources(model.result_.corpus)  # (documents, rows)
         self.n_tokens = np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
         self.called = lru_cache(KEPT_TABLES)(self._call)
         self.named, self.use, self.listed = cache(self._named), cache(self._use), cache(self._listed)
@@ -199,7 +197,7 @@ class Catalog:
         n_rows = self.corpus.n_documents if fold is None else fold.shape[0]
         weight = sparse.csr_array((n_rows, self.model.n_concepts_))
         held = weight.copy()
-        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
+        for one, share in zip(self.model.result_.drawn_weights(), self.model.result_.summary.alignment.weights):
             of_draw = sparse.csr_array(one @ sparse.diags_array(share))
             of_draw.eliminate_zeros()
             of_draw = of_draw if fold is None else sparse.csr_array(fold @ of_draw)

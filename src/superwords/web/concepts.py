@@ -11,8 +11,7 @@ import pandas as pd
 
 from superwords.analysis.curation import decisions, history
 from superwords.analysis.documents import telling_passage
-from superwords.analysis.ranking import automatic_names
-from superwords.analysis.tables import concept_index, objects
+from superwords.analysis.tables import automatic_names, concept_index, objects
 from superwords.analysis.words import concepts_of_word, named_words, word_index
 from superwords.errors import InputError
 from superwords.plots.model_plots import chain_traces

@@ -21,8 +21,7 @@ from starlette.routing import Route
 
 from superwords.analysis import curation
 from superwords.analysis.naming import checked_name, pasted
-from superwords.analysis.ranking import automatic_names
-from superwords.analysis.tables import concept_index
+from superwords.analysis.tables import automatic_names, concept_index
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.search.discovery import taste_views
