@@ -249,15 +249,11 @@ def document_labels(corpus: Corpus) -> list[str]:
     return [label or one for label, one in zip(labels, ids)] if columns else list(ids)
 
 
-def passage_places(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each passage's document, its index there (from 1), and their number."""
-    documents = pd.Series(parent).groupby(parent)
-    return documents.ngroup().to_numpy(), documents.cumcount().to_numpy() + 1, documents.transform("size").to_numpy()
-
-
 def row_labels(corpus: Corpus) -> list[str]:
     """Return a label for every row; that of a passage includes its number."""
     labels = document_labels(corpus)
     if corpus.parent is None:
         return labels
-    return [f"{labels[d]}, passage {k} of {n}" for d, k, n in zip(*passage_places(corpus.parent))]
+    documents = pd.Series(corpus.parent).groupby(corpus.parent)
+    places = zip(documents.ngroup(), documents.cumcount() + 1, documents.transform("size"))
+    return [f"{labels[d]}, passage {k} of {n}" for d, k, n in places]

@@ -200,11 +200,10 @@ def automatic_names(result: Result) -> list[str]:
     if result.sampled is None:
         return found
     # Decisions about other concepts do not rename this one.
-    before, then = automatic_names(result.sampled), result.sampled.summary.words
-    for j in range(len(found)):
-        if np.array_equal(words.documents[words.concept == j], then.documents[then.concept == j]):
-            found[j] = before[j]
-    return found
+    then = result.sampled.summary.words
+    own = [[one.documents[one.concept == j] for j in range(len(found))] for one in (words, then)]
+    before = zip(automatic_names(result.sampled), found, *own)
+    return [old if np.array_equal(now, was) else new for old, new, now, was in before]
 
 
 def takers(

@@ -165,11 +165,9 @@ class Result:
 
     def _key(self) -> str:
         """Return a digest of all that the summary is computed from."""
-        counts = self.corpus.counts
-        arrays = [self.order, counts.indptr, counts.indices, counts.data]
-        return checksum(
-            _code(), self.spaced.digest(), repr(self.prior.alpha_pi), *(one.tobytes() for one in arrays)
-        ).hex()
+        counts, alpha_pi = self.corpus.counts, repr(self.prior.alpha_pi)
+        arrays = (one.tobytes() for one in (self.order, counts.indptr, counts.indices, counts.data))
+        return checksum(_code(), self.spaced.digest(), alpha_pi, *arrays).hex()
 
 
 @lru_cache
