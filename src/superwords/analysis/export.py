@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -129,21 +130,20 @@ class Titled(NamedTuple):
         return [all(re.fullmatch(r"[-−+<>\d., to–%()]*", _text(value)) for value in one) for one in columns]
 
 
+@dataclass
 class Export:
     """The tables of a model by name, each computed when it is asked for; the options are those of `export`."""
 
-    def __init__(
-        self,
-        model: Any,
-        groups: str | Sequence[str] | None = None,
-        time: str | None = None,
-        formula: str | None = None,
-        cluster: str | None = None,
-    ):
-        self.model, self.formula, self.cluster = model, formula, cluster
-        groups = model.corpus_.notes.get("groups") if groups is None else groups
-        self.groups = [groups] if isinstance(groups, str) else list(groups or [])
-        self.time = time or next(iter(time_columns(model.corpus_.metadata)), None)
+    model: Any
+    groups: Any = None
+    time: str | None = None
+    formula: str | None = None
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        known = self.model.corpus_.notes.get("groups") if self.groups is None else self.groups
+        self.groups = [known] if isinstance(known, str) else list(known or [])
+        self.time = self.time or next(iter(time_columns(self.model.corpus_.metadata)), None)
 
     @property
     def makers(self) -> dict[str, Callable[[], pd.DataFrame]]:
