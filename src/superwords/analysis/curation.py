@@ -329,10 +329,8 @@ def undo_choices(path: str | Path, identity: str = "") -> list[Choice]:
 def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
     """Open a model file in a transaction, committed as a whole or not at all."""
     opened = os.stat(path) if os.path.exists(path) else None
-    with translate_corruption(str(path)):
-        file = ModelFile.open(Path(path), write=True)
     try:
-        with closing(file), file.transaction():
+        with _opened(path) as file, file.transaction():
             # Another process may have replaced the file while this one waited for the lock.
             is_replaced = opened is None or not os.path.samestat(opened, os.stat(path))
             if is_replaced or (identity and file.identity() != identity):
@@ -348,10 +346,13 @@ def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
 @contextmanager
 def held(path: str | Path) -> Iterator[None]:
     """Block decisions about a model while its file is being replaced."""
-    with translate_corruption(str(path)):
-        file = ModelFile.open(Path(path), write=True)
-    with closing(file), file.reading(alone=True):
+    with _opened(path) as file, file.reading(alone=True):
         yield
+
+
+def _opened(path: str | Path) -> closing[ModelFile]:
+    with translate_corruption(str(path)):
+        return closing(ModelFile.open(Path(path), write=True))
 
 
 def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
@@ -362,10 +363,7 @@ def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
 
 def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:
     """Return the concepts' numbers without duplicates; raise if one is not shown."""
-    numbers = _whole_numbers(concepts)
-    for one in numbers:
-        concept_index(result, one)
-    return numbers
+    return [concept_index(result, one) + 1 for one in _whole_numbers(concepts)]
 
 
 def _whole_numbers(concepts: Any) -> list[int]:
