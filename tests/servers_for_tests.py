@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
+import uvicorn.server
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -16,6 +19,14 @@ from starlette.types import ASGIApp
 
 from superwords.web import guard
 from superwords.web.serving import LOOPBACK, listen, make_server
+
+
+def sleep_less(seconds: float):
+    return asyncio.sleep(seconds / 10)
+
+
+# uvicorn asks ten times a second whether it should stop, and so would each of some two hundred tests.
+uvicorn.server.asyncio = SimpleNamespace(**{**vars(asyncio), "sleep": sleep_less})
 
 
 @contextmanager
