@@ -100,7 +100,7 @@ def test_the_page_does_not_tell_which_cloud_is_the_concepts(participant: Partici
 
 def test_sides_are_random_over_people_and_questions_but_stay(participant: Participant, store: VoteStore) -> None:
     pages = server.StudyPages(small_study(), store)
-    seen = [[pages.concept_first(f"person {n}", q) for q in range(1, 11)] for n in range(400)]
+    seen = [[pages.sides(f"person {n}", q)[0] == "concept" for q in range(1, 11)] for n in range(400)]
     for question in zip(*seen):
         assert 140 <= sum(question) <= 260
     assert len(set(map(tuple, seen))) > 250

@@ -92,9 +92,9 @@ class StudyPages:
         genuine = hmac.compare_digest(signature.encode(), self._keyed("cookie", participant).encode())
         return participant if genuine else None
 
-    def concept_first(self, participant: str, number: int) -> bool:
-        """Return whether question `number` shows the concept first: random by person, the same at each visit."""
-        return int(self._keyed(f"side {number}", participant), 16) % 2 == 0
+    def sides(self, participant: str, number: int) -> tuple[str, ...]:
+        """Return what question `number` shows first and second: random by person, the same at each visit."""
+        return SIDES if int(self._keyed(f"side {number}", participant), 16) % 2 == 0 else SIDES[::-1]
 
     def items(self, participant: str) -> str:
         """Return the tasks to show, of a study that shows some of its tasks."""
@@ -104,19 +104,15 @@ class StudyPages:
         """Return the study's questions as a participant sees them."""
         found = []
         for number, question in enumerate(self.study["questions"], 1):
-            clouds = [question[side] for side in SIDES]
-            if not self.concept_first(participant, number):
-                clouds.reverse()
-            legend = (
-                f"{number}. Which word cloud describes <strong>{escape(question['word'])}</strong> more coherently?"
-            )
+            word, clouds = escape(question["word"]), [question[side] for side in self.sides(participant, number)]
+            legend = f"{number}. Which word cloud describes <strong>{word}</strong> more coherently?"
             found.append(Question(f"question {number}", legend, CLOUDS, clouds))
         return found
 
     def answers(self, participant: str, fields: Mapping[str, str]) -> list[tuple[Any, ...]]:
         """Return the answers as the votes file has them."""
-        shown = [SIDES[not self.concept_first(participant, k)] for k in range(1, len(self.study["questions"]) + 1)]
-        return [(number, side, fields[f"q{number}"]) for number, side in enumerate(shown, 1)]
+        numbers = range(1, len(self.study["questions"]) + 1)
+        return [(number, self.sides(participant, number)[0], fields[f"q{number}"]) for number in numbers]
 
     def questions(self, participant: str, items: str) -> dict[str, Question]:
         """Return every question by its field: those about the participant, then the study's own."""
@@ -132,8 +128,11 @@ class StudyPages:
         text, what = self.introduction
         n = len(questions) - 2
         introduction = text.format(f"one {what}" if n == 1 else f"{n} {what}s", escape(self.study["subject"]))
-        names = {field: one.name[0].upper() + one.name[1:] for field, one in questions.items()}
-        links = "".join(f'<li><a href="#{field}">{escape(names[field])}</a></li>' for field in missing)
+        names = (questions[field].name for field in missing)
+        links = "".join(
+            f'<li><a href="#{field}">{escape(name[0].upper() + name[1:])}</a></li>'
+            for field, name in zip(missing, names)
+        )
         heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
         blocks = "".join(block(field, one, chosen, missing) for field, one in questions.items())
         form = FORM.substitute(
