@@ -10,7 +10,7 @@ one concept would be worth as much as one on three.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,8 @@ from superwords.analysis.documents import concept_profiles, expected_words
 from superwords.analysis.prevalence import once
 from superwords.analysis.tables import of_shown, whole_number
 from superwords.errors import InputError
+from superwords.posterior.result import Result
 from superwords.search.index import Catalog, catalog, search_index
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 DIVERSE_COLUMNS = ["document", "adds", "covered", "title", "concepts", "concept_names"]
 RECOMMENDED_COLUMNS = ["document", "score", "taste", "low", "high", "title", "concepts", "concept_names"]

@@ -8,7 +8,7 @@ by its standard deviation over the documents. `known_item_share` chooses the sha
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,9 @@ from superwords.analysis.documents import expected_words, mean_weights, telling_
 from superwords.analysis.prevalence import once
 from superwords.analysis.tables import automatic_names, of_sources, sources, top_words, whole_number
 from superwords.errors import InputError
+from superwords.posterior.result import Result
 from superwords.search.terms import bm25, find_words, inverse_document_frequency, query_terms, read_terms
 from superwords.text.languages import meaningful_nouns, stop_words
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 COLUMNS = ["document", "score", "title", "words", "concepts", "concept_names", "near", "passage"]
 CONCEPT_SHARE = 0.1  # of a document's own score

@@ -17,7 +17,7 @@ import pandas as pd
 from superwords.tabular import points
 from superwords.web.tables import Column, Table
 
-STATIC = Path(__file__).parent / "static"
+HERE = Path(__file__).parent
 
 
 class Html(str):
@@ -34,13 +34,13 @@ def join(parts: Iterable[str], between: str = "") -> Html:
     return Html(between.join(parts))
 
 
-def _static(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def read_parts(name: str) -> dict[str, str]:
-    """Return the templates in a file of static/, each below a comment with its name."""
-    parts = re.split(r"<!-- (.+) -->", _static(name))
+    """Return the templates in a file beside this one, each below a comment with its name."""
+    parts = re.split(r"<!-- (.+) -->", _read(name))
     return {part: " ".join(text.split()) for part, text in zip(parts[1::2], parts[2::2])}
 
 
@@ -49,7 +49,7 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
 
     The policy names style and script by their hashes, so that a browser uses these and no other.
     """
-    style, code = _static("base.css") + _static("report.css"), _static(script) if script else ""
+    style, code = _read("static/base.css") + _read("static/report.css"), _read(f"static/{script}") if script else ""
     style_hash, code_hash = (
         base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (style, code)
     )
@@ -57,7 +57,7 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
     if code:
         policy += f"; script-src 'sha256-{code_hash}'"
         body += f"\n<script>{code}</script>"
-    return fill(_static("page.html"), policy=policy, title=title, style=Html(style), body=Html(body))
+    return fill(_read("page.html"), policy=policy, title=title, style=Html(style), body=Html(body))
 
 
 def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> Html:

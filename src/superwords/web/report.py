@@ -87,7 +87,7 @@ def report_page(
 
 
 class Report:
-    """Make the sections of the report, from the tables that the explorer shows and the texts in static/report.html.
+    """Make the sections of the report, from the tables that the explorer shows and the texts in report.html.
 
     A section without content is empty.
     """
