@@ -12,20 +12,13 @@ from typing import Any
 
 NO_VALUE: Any = object()
 _LONGEST = 2_000  # characters of a message
-_FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
+_FIELD = re.compile(r"\{(\w+)(?::(\d+))?\}")
 Spelling = Callable[[str, Any], str]  # a parameter and its value (or NO_VALUE) as one surface writes them
 
 
 def in_python(parameter: str, value: Any = NO_VALUE) -> str:
     """Return a parameter as Python code spells it."""
     return parameter if value is NO_VALUE else f"{parameter}={value!r}"
-
-
-class _Verbatim(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class InputError(ValueError):
@@ -74,7 +67,7 @@ class InputError(ValueError):
 
         def field(match: re.Match[str]) -> str:
             name, value = match.groups()
-            return spelling(name, NO_VALUE if value is None else _Verbatim(value))
+            return spelling(name, NO_VALUE if value is None else int(value))
 
         subject = "" if self.parameter is None else f"{spelling(self.parameter, self.value)} "
         end = f"; {self.remedy}." if self.remedy else "."

@@ -80,11 +80,8 @@ class LazyCommands(typer.core.TyperGroup):
         return load_command(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self._is_listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._is_listing = False
+        self._is_listing = True  # for good: nothing is run after the help
+        super().format_help(ctx, formatter)
 
 
 app = typer.Typer(cls=LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
