@@ -69,7 +69,7 @@ def load_recipes(data: Path) -> Demo:
     tokens = [[word for word in found if word in known] for found in tokens]
     corpus = recipe_corpus(recipes, tokens, vocabulary)
     features = _picture_features(data, words)
-    return Demo(corpus, tokens, words["lang"].tolist(), features, _pairs(foods, known))
+    return Demo(corpus, words["lang"].tolist(), features, _pairs(foods, known))
 
 
 def _word_list(foods: list[dict[str, Any]]) -> pd.DataFrame:

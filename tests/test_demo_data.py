@@ -53,8 +53,7 @@ def test_words_are_found_by_their_forms(demo):
     assert counts["ice cream"] == len(re.findall("ice cream", corpus.texts[row]))
     assert counts["cream"] == len(re.findall("(?<!ice )cream", corpus.texts[row]))
     assert counts["strawberry"] == len(re.findall("strawberr", corpus.texts[row]))
-    assert demo.tokens[row].count("milk") == counts["milk"] == 1
-    assert sum(counts.values()) == len(demo.tokens[row])
+    assert counts["milk"] == len(re.findall("milk", corpus.texts[row])) == 1
 
 
 def test_sentences_belong_to_their_recipes(demo):

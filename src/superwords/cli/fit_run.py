@@ -21,7 +21,7 @@ import typer
 from superwords import __version__
 from superwords.analysis import words
 from superwords.analysis.curation import held
-from superwords.cli.options import PARAMETERS, check_output, wrong_use
+from superwords.cli.options import PARAMETERS, as_option, check_output, wrong_use
 from superwords.cli.printing import busy, print_json, print_line, print_steps, say, warnings_as_notices
 from superwords.cli.views import concepts_page, counted, fitted_groups, print_concepts
 from superwords.cluster import leave_at_once
@@ -86,7 +86,7 @@ def sample_more(ctx: typer.Context) -> None:
     on_line = [name for name in given if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]
     for name in on_line:
         if name not in _FREE_WITH_MORE:
-            raise typer.BadParameter(f"--more keeps the model's own settings; leave {_spelled(name)} out.")
+            raise typer.BadParameter(f"--more keeps the model's own settings; leave {as_option(name)} out.")
     file, quiet = Path(given["file"]), given["quiet"]
     output = given["output"] if "output" in on_line else file
 
@@ -132,10 +132,6 @@ def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spelled(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _stopped_at(model: ConceptModel) -> str:
     reached = min(chain.sweep for chain in model.chains_)
     return f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps"
@@ -143,7 +139,7 @@ def _stopped_at(model: ConceptModel) -> str:
 
 def _run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides the bits of a run, as JSON has it: options, input files, and the sampler's version."""
-    key: dict[str, Any] = {_spelled(name): value for name, value in given.items() if name not in _FREE}
+    key: dict[str, Any] = {as_option(name): value for name, value in given.items() if name not in _FREE}
     key |= {"superwords": __version__}
     # By content, not by name: the same file may be named from another folder.
     sources = [source for _, source in split_features(given["features"] or None)]

@@ -26,12 +26,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 class Demo:
     """Recipes as a corpus with metadata `lang` and `title`, and further data.
 
-    The tokens of each recipe in order, the language of each word, picture features (V, 10) with NaN rows for words
-    that cannot be drawn, and the translations.
+    The language of each word, picture features (V, 10) with NaN rows for words that cannot be drawn, and the
+    translations.
     """
 
     corpus: Corpus
-    tokens: list[list[str]]
     languages: list[str]
     picture_features: np.ndarray
     pairs: list[WordPair]
@@ -52,9 +51,8 @@ def load_demo() -> Demo:
         for recipe in recipes
     ]
     corpus = replace(recipe_corpus(recipes, sentences, vocabulary), texts=[one["text"] for one in recipes])
-    tokens = [[word for sentence in recipe for word in sentence] for recipe in sentences]
     pictures = table(read_csv("pictures.csv"), vocabulary)
-    return Demo(corpus, tokens, words["lang"].tolist(), pictures, read_pairs())
+    return Demo(corpus, words["lang"].tolist(), pictures, read_pairs())
 
 
 def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[Any], vocabulary: list[str]) -> Corpus:
