@@ -110,9 +110,8 @@ def read_documents(
     given = {name: value for name, value in options.items() if value is not None}
     codes = warn_about(found, language)
     if found.are_tokens:
-        given = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given} | {
-            "unit": unit or "document"
-        }
+        given = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given}
+        given["unit"] = unit or "document"
     elif found.counts is None:
         if keep_texts is None:
             is_file = isinstance(documents, str | Path) and str(documents) != "-"
