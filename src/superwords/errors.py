@@ -55,6 +55,15 @@ class InputError(ValueError):
     def worded(self, spelling: Spelling) -> str:
         """Return the sentence with parameters and their values spelled as one surface does.
 
+        Parameters
+        ----------
+        spelling : callable
+            From a parameter and its value, if it has one, to how the surface writes them.
+
+        Returns
+        -------
+        str
+
         Examples
         --------
         >>> from superwords import InputError

@@ -303,15 +303,14 @@ def predicted(
     if not names or any(name not in design.table for name in names):
         known = ", ".join(repr(name) for name in design.table)
         raise InputError(f"by={by!r} is not a column of the formula; give one of {known}, or several.")
-    values = []
-    for own in (design.table[name] for name in names):
+
+    def grid(own: pd.Series) -> list[Any]:
         if isinstance(own.dtype, pd.CategoricalDtype):
-            values.append(own.cat.categories.tolist())
-        else:
-            different = np.unique(own.to_numpy())
-            few = len(different) <= _FEW
-            values.append((different if few else np.linspace(different[0], different[-1], _GRID)).tolist())
-    points = list(product(*values))
+            return list(own.cat.categories)
+        different = np.unique(own.to_numpy())
+        return (different if len(different) <= _FEW else np.linspace(different[0], different[-1], _GRID)).tolist()
+
+    points = list(product(*(grid(design.table[name]) for name in names)))
     if len(points) > _MOST_POINTS:
         raise InputError(f"by={by!r} has {len(points):,} combinations; give fewer columns or groups.")
     step = max(1, len(points) * len(design.table) // _MOST_ROWS)
