@@ -13,7 +13,6 @@ from superwords.machine import available_memory, free_disk, peak_memory, tempora
 from superwords.posterior.draws import ChainDraws, Schedule, most_spaced
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
-from superwords.sampler.model import n_words
 from superwords.sampler.state import n_concepts
 from superwords.storage.arrays import pack
 from superwords.storage.draws import plain_state
@@ -30,7 +29,7 @@ _WORTH_TELLING = 120.0  # seconds that are left
 
 def memory_of_chain(chain: Chain) -> float:
     """Return bytes that a chain takes while it runs, without its data."""
-    state, cells = chain.state, n_concepts(chain.state) * n_words(chain.model.data)
+    state, cells = chain.state, n_concepts(chain.state) * len(chain.model.data.known)
     pairs, documents = _PER_PAIR * len(state.concept), _PER_DOCUMENT * len(state.doc_ptr)
     return float(_PER_ENTRY * len(state.word) + pairs + documents + _PER_CELL * cells)
 

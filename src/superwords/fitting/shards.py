@@ -24,7 +24,7 @@ from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
 from superwords.sampler.init.starts import counts_of
-from superwords.sampler.model import Model, make_data, n_documents
+from superwords.sampler.model import Model, make_data
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, Tokens, concatenated, take_rows
@@ -54,7 +54,7 @@ def sample_shards(
     """Return chains of all rows, put together from those of the shards, their draws, and a caveat for all results."""
     plan = parse_approximation(given["approximate"])
     assert plan is not None
-    shards, rest = cut_rows(n_documents(whole.data), plan, seed)
+    shards, rest = cut_rows(len(whole.data.length), plan, seed)
     models = [part_of(whole, rows, given) for rows in shards]
     if given["thin"] is None:
         schedule = schedule._replace(thin=max(1, (schedule.n_sweeps - schedule.n_burn_in) // KEPT))

@@ -22,7 +22,7 @@ from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.init.grow import SWEEPS, arrive, pick_rows, start_of
 from superwords.sampler.init.starts import NUMBERED, counts_of, parse_start, row_shares, usual_number
-from superwords.sampler.model import Model, make_data, n_documents
+from superwords.sampler.model import Model, make_data
 from superwords.sampler.state import State
 from superwords.text.corpus import Corpus
 from superwords.text.read import are_texts, corpus_of
@@ -111,7 +111,7 @@ def start_chains(
 ) -> list[Chain]:
     """Return a chain for each start that is asked for, with `n_concepts` where it leaves the number open."""
     model, theta, starts, picked = prepared.model, prepared.theta, settings.make_starts(given), prepared.picked
-    n_rows = n_documents(model.data)
+    n_rows = len(model.data.length)
     parsed = {one: parse_start(one) for one in starts}
     names = {name for name, _ in parsed.values()}
     if picked is not None:

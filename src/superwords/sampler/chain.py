@@ -8,7 +8,7 @@ from time import perf_counter
 
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.document import KINDS
-from superwords.sampler.model import Model, n_documents, n_words
+from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import move_theta, move_tokens
 from superwords.sampler.moves.contract import ChainState, Move
 from superwords.sampler.moves.documents import move_concepts
@@ -44,7 +44,7 @@ class Chain:
     """
 
     def __init__(self, model: Model, state: State, seed: int, chain: int = 0, sweep: int = 0):
-        check_state(state, n_documents(model.data), n_words(model.data))
+        check_state(state, len(model.data.length), len(model.data.known))
         self.model = model
         self.state = State(*(array.copy() for array in state))
         self.tokens: Tokens | None = None

@@ -41,9 +41,9 @@ def log_word_sets(sizes: Sizes, prior: Prior) -> float:
     return float(empty.sum() - whole.sum() + filled.sum())
 
 
-def log_weights(weight: np.ndarray, prior: Prior) -> float:
-    """Return log Π Gamma(π_j^(d); α_π, 1)."""
-    return float(((prior.alpha_pi - 1) * np.log(weight) - weight - gammaln(prior.alpha_pi)).sum())
+def log_gamma_prior(x: np.ndarray, shape: float) -> float:
+    """Return log Π Gamma(x; shape, 1), the prior of π and, where it is sampled, of θ."""
+    return float(((shape - 1) * np.log(x) - x - gammaln(shape)).sum())
 
 
 @kernel
@@ -74,11 +74,6 @@ def log_text(state, data):
     return log_p
 
 
-def log_theta(theta: np.ndarray, prior: Prior) -> float:
-    """Return log Π Gamma(θ_i; α_θ, 1), when θ is sampled (the paper's footnote 4)."""
-    return float(((prior.alpha_theta - 1) * np.log(theta) - theta - gammaln(prior.alpha_theta)).sum())
-
-
 def expected_concepts(b1: float, n_documents: int) -> float:
     """Return the expected number of concepts at α_ω = 1: Σ_d b₁/(b₁ + d − 1)."""
     return float((b1 / (b1 + np.arange(n_documents))).sum())
@@ -107,12 +102,12 @@ def log_joint(state: State, model: Model) -> float:
     log_p = (
         log_concepts(sizes.holders, len(state.doc_ptr) - 1, model.prior)
         + log_word_sets(sizes, model.prior)
-        + log_weights(state.weight, model.prior)
+        + log_gamma_prior(state.weight, model.prior.alpha_pi)
         + float(log_text(state, model.data))
         + log_features(sizes, model.data, model.prior)
     )
     if model.steps.sample_theta:
-        log_p += log_theta(state.theta, model.prior)
+        log_p += log_gamma_prior(state.theta, model.prior.alpha_theta)  # the paper's footnote 4
     return log_p + log_hyperprior(model.prior, len(state.doc_ptr) - 1, model.steps)
 
 

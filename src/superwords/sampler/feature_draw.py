@@ -77,8 +77,6 @@ def draw_regression(
 
 def grow_regression(regression: RegressionDraw, n: int) -> RegressionDraw:
     """Return a copy with room for n concepts."""
-    if len(regression.precision) == 0:
-        return no_features(n, len(regression.known))
     more = n - len(regression.x)
     wider = {name: np.pad(getattr(regression, name), ((0, 0), (0, more))) for name in ("y_x", "p_x")}
     gram = np.pad(regression.gram, ((0, more), (0, more)))

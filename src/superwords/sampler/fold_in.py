@@ -332,13 +332,12 @@ def make_halves(counts: sparse.csr_array) -> Halves:
     rng = np.random.default_rng(_SPLIT_SEED)
     seen: list[np.ndarray] = []
     hidden: list[np.ndarray] = []
-    for d in range(counts.shape[0]):
-        part = slice(counts.indptr[d], counts.indptr[d + 1])
+    for part in map(slice, counts.indptr, counts.indptr[1:]):
         tokens = rng.permutation(np.repeat(counts.indices[part], counts.data[part]))
         if len(tokens) >= _LEAST_TOKENS:
-            middle = (len(tokens) + 1) // 2
-            seen.append(tokens[:middle])
-            hidden.append(np.sort(tokens[middle:]))
+            first, second = np.split(tokens, [(len(tokens) + 1) // 2])
+            seen.append(first)
+            hidden.append(np.sort(second))
     row, word = _listed(seen)
     first = sparse.csr_array((np.ones(len(word), np.int32), (row, word)), shape=(len(seen), counts.shape[1]))
     first.sum_duplicates()

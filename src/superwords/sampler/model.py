@@ -109,11 +109,3 @@ def make_data(counts: sparse.csr_array, features: np.ndarray | None) -> Data:
         np.ascontiguousarray(np.where(known[:, None], features, 0.0), dtype=float),
         known,
     )
-
-
-def n_documents(data: Data) -> int:
-    return len(data.doc_ptr) - 1
-
-
-def n_words(data: Data) -> int:
-    return len(data.word_ptr) - 1

@@ -81,24 +81,14 @@ def simulate(
 
 
 def draw_documents(
-    prior: Prior, lengths: np.ndarray, n_features: int, theta: np.ndarray | None, seed: int = 0, chain: int = 0
+    prior: Prior, lengths: np.ndarray, n_features: int, theta: np.ndarray, seed: int = 0, chain: int = 0
 ) -> Simulated:
-    """Draw documents of these lengths, the words' features, and θ if it is None."""
+    """Draw documents of these lengths, their concepts, and the words' features."""
     stream = new_stream(seed, chain)
-    importance = _draw_importance(prior, stream) if theta is None else np.asarray(theta, float)
-    state = draw_structure(prior, np.asarray(lengths), importance, stream, 0)
-    counts, null = draw_text(state, np.asarray(lengths), stream, 0)
+    state = draw_structure(prior, lengths, theta, stream, 0)
+    counts, null = draw_text(state, lengths, stream, 0)
     features = draw_features(state, prior, n_features, np.random.default_rng([seed, chain]))
     return Simulated(sparse.csr_array(counts), null, features, state)
-
-
-@kernel
-def _draw_importance(prior, stream):
-    open_stream(stream, STRUCTURE, 0, 1)
-    theta = np.empty(len(prior.lam))
-    for i in range(len(theta)):
-        theta[i] = gamma(stream, prior.alpha_theta)
-    return theta
 
 
 @kernel

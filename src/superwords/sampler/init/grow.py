@@ -14,7 +14,7 @@ from superwords.sampler.compiling import await_kernels
 from superwords.sampler.fold_in import sample_documents
 from superwords.sampler.init.starts import counts_of, initial_state
 from superwords.sampler.leave_one_out import leave_one_out_counts
-from superwords.sampler.model import Data, Model, make_data, n_documents
+from superwords.sampler.model import Data, Model, make_data
 from superwords.sampler.moves.contract import map_blocks
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, concatenated, sizes_of, take_rows
@@ -63,7 +63,7 @@ def arrive(init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.n
     few = Chain(few_rows, start, seed, chain, _BEFORE_ALL)
     for _ in range(SWEEPS):
         few.step()
-    rest = np.setdiff1d(np.arange(n_documents(data)), rows)
+    rest = np.setdiff1d(np.arange(len(data.length)), rows)
     joined = join_rows(few, counts_of(data)[rest], new_stream(seed, chain))
     both = concatenated([few.state, joined], theta)
     return take_rows(both, np.argsort(np.concatenate([rows, rest]), kind="stable"))
@@ -72,7 +72,7 @@ def arrive(init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.n
 def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_threads: int = 1) -> State:
     """Return the state of further rows given a chain's concepts, each independent."""
     state, model = chain.state, chain.model
-    concepts = leave_one_out_counts(sizes_of(state), n_documents(model.data), state.theta, model.prior)
+    concepts = leave_one_out_counts(sizes_of(state), len(model.data.length), state.theta, model.prior)
 
     def join(first: int, last: int) -> State:
         return sample_documents(make_data(counts[first:last], None), concepts, stream.copy(), _JOINING, _JOINING)

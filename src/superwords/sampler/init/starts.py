@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from superwords.errors import InputError
 from superwords.sampler.init.hdp import TokenTopics, draw_topics
 from superwords.sampler.init.rows import assign_tokens, row_vectors, word_shares
-from superwords.sampler.model import Data, Prior, n_documents, n_words
+from superwords.sampler.model import Data, Prior
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
 from superwords.sampler.state import State, n_concepts, sort_pairs
@@ -39,7 +39,7 @@ def initial_state(
     """
     name, number = parse_start(init)
     rng = np.random.default_rng([seed, chain, INITIAL])
-    vocabulary = n_words(data)
+    vocabulary = len(data.known)
     if name == "rows":
         if shares is None:
             shares = row_shares(data, number or usual_number(data, name))
@@ -113,7 +113,7 @@ def parse_start(init: str) -> tuple[str, int | None]:
 
 def _from_topics(topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator) -> State:
     """Return a state with the words and documents of each topic; draw π given it."""
-    n_rows, vocabulary = n_documents(data), n_words(data)
+    n_rows, vocabulary = len(data.length), len(data.known)
     used, concept = np.unique(topics.topic, return_inverse=True)
     pair_of_token = topics.row * len(used) + concept
     entry = np.unique(pair_of_token * vocabulary + topics.word)
@@ -169,7 +169,7 @@ def _profiles(counts: sparse.csr_array) -> np.ndarray:
 
 def counts_of(data: Data) -> sparse.csr_array:
     """Return the counts (D, V) as a matrix."""
-    return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(n_documents(data), n_words(data)))
+    return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(len(data.length), len(data.known)))
 
 
 def _from_partition(
@@ -206,7 +206,7 @@ def _from_prior(data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: i
     on = sparse.csr_array((np.ones(len(state.word)), state.word, state.pair_ptr[state.doc_ptr]), counts.shape)
     n_explained = (counts > 0).multiply(on > 0).sum(axis=1)
     needing = np.flatnonzero(n_explained < np.diff(data.doc_ptr))
-    per_doc, n, vocabulary = np.diff(state.doc_ptr), len(needing), n_words(data)
+    per_doc, n, vocabulary = np.diff(state.doc_ptr), len(needing), len(data.known)
     return sort_pairs(
         np.concatenate([np.repeat(np.arange(len(per_doc)), per_doc), needing]),
         np.concatenate([state.concept, np.full(n, n_concepts(state), np.int32)]),

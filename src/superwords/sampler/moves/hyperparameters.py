@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_concepts, log_normal
-from superwords.sampler.model import Prior, n_documents
+from superwords.sampler.model import Prior
 from superwords.sampler.moves.contract import ChainState, Info
 from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
 from superwords.sampler.state import Sizes, sizes_of
@@ -24,7 +24,7 @@ _MOST_STEPS = 30
 
 def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
     """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, where sampled."""
-    steps, prior, n_rows = now.model.steps, now.model.prior, n_documents(now.model.data)
+    steps, prior, n_rows = now.model.steps, now.model.prior, len(now.model.data.length)
     if not (steps.sample_alpha_omega or steps.sample_b1 or steps.sample_b2):
         return now, {}
     counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit, step_count
+from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit_word, step_count
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import ChainState, Info, map_blocks
@@ -232,16 +232,9 @@ def _odds(m_others, base, i, j, context, progress):
         odds = (m_others + b2 * lam) / (context.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
         if context.regression.known[i]:
             step = float(m_others - base)
-            gain = _fit(step + 1.0, i, j, context.regression) - _fit(step, i, j, context.regression)
+            gain = log_fit_word(context.regression, i, step + 1.0, j, 0.0, j)
+            gain -= log_fit_word(context.regression, i, step, j, 0.0, j)
             odds *= math.exp(min(gain, 600.0))
         progress.odds[m_others] = odds
         progress.log_miss[m_others] = -math.log1p(odds)
     return progress.odds[m_others]
-
-
-@helper
-def _fit(step, i, j, regression):
-    """Return the log density of the word's features were m_ji larger by `step`."""
-    y_p = regression.y_p[i] + step * regression.y_x[i, j]
-    p_p = regression.p_p[i] + step * (2.0 * regression.p_x[i, j] + step * regression.gram[j, j])
-    return log_fit(regression.total[i] + step, y_p, p_p)
