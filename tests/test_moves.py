@@ -99,7 +99,7 @@ def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     j, k = int(open_to[0]), int(doc.n_pairs)
     absent, draw_absent = from_python(word_sets.log_absent), from_python(word_sets.draw_absent)
     doc.rest[:] = doc.explained
-    tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total_weight, True, doc, counts)
+    tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total_weight, doc, counts)
     assert (tilt.absent > 0) == (length > 60)
     log_tilt = from_python(word_sets.tilt_words)(j, tilt, doc.factor, doc)
     p = (counts.m[:, j] + PRIOR.b2 * PRIOR.lam) / (counts.holders[j] + PRIOR.b2)

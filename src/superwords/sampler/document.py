@@ -56,11 +56,12 @@ class DocumentState(NamedTuple):
     length: np.ndarray  # () tokens
     n_slots: np.ndarray  # () slots of concepts that may be in use
     total_weight: np.ndarray  # () Σ π
+    is_data_driven: np.ndarray  # () whether proposals of words are tilted to the document
     tried: np.ndarray  # (KINDS) proposals, over all documents
     accepted: np.ndarray  # (KINDS)
 
 
-def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
+def new_document(n_words: int, longest: int, n_slots: int, is_data_driven: bool = True) -> DocumentState:
     """Allocate the working state of documents of up to `longest` distinct words."""
     longest = max(1, longest)
     shapes = [
@@ -79,7 +80,8 @@ def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
         (len(KINDS), np.int64, "tried accepted"),
     ]
     made = {name: np.zeros(shape, kind) for shape, kind, names in shapes for name in names.split()}
-    return DocumentState(words=np.empty((n_slots + 3, n_words), np.int32), **made)
+    words = np.empty((n_slots + 3, n_words), np.int32)
+    return DocumentState(words=words, is_data_driven=np.array(int(is_data_driven)), **made)
 
 
 @helper

@@ -100,9 +100,9 @@ def _sample_documents(data, concepts, doc, regression, stream, schedule, sums, h
             _redraw_words(False, doc, concepts, stream)
             for sweep in range(1, n_sweeps + 1):
                 open_stream(stream, FOLD_IN, sweep, key)
-                flip_concepts(True, doc, concepts, regression, stream)
-                swap_concepts(_SWAPS, True, doc, concepts, regression, stream)
-                divide_and_unite(_DIVISIONS, True, doc, concepts, regression, stream)
+                flip_concepts(doc, concepts, regression, stream)
+                swap_concepts(_SWAPS, doc, concepts, regression, stream)
+                divide_and_unite(_DIVISIONS, doc, concepts, regression, stream)
                 _impute(doc, stream)
                 is_last = is_start and sweep == n_sweeps
                 if not is_last:

@@ -43,21 +43,21 @@ class Division(NamedTuple):
 
 
 @inline_helper
-def divide_and_unite(n, is_data_driven, doc, concepts, regression, stream):
+def divide_and_unite(n, doc, concepts, regression, stream):
     """Try `n` divisions or unions."""
     if doc.n_words == 0:
         return
     for _ in range(n):
         if uniform(stream) < 0.5:
             doc.tried[DIVIDE] += 1
-            doc.accepted[DIVIDE] += _try_divide(is_data_driven, doc, concepts, regression, stream)
+            doc.accepted[DIVIDE] += _try_divide(doc, concepts, regression, stream)
         else:
             doc.tried[UNITE] += 1
-            doc.accepted[UNITE] += _try_unite(is_data_driven, doc, concepts, regression, stream)
+            doc.accepted[UNITE] += _try_unite(doc, concepts, regression, stream)
 
 
 @helper
-def _try_divide(is_data_driven, doc, concepts, regression, stream):
+def _try_divide(doc, concepts, regression, stream):
     """Try c_t: 0 → 1, taking part of the words and of the π of a held concept j.
 
     Each of the document's words in j goes to j, t or both in proportion to the prior, and π in the proportion
@@ -90,7 +90,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     g = gamma(stream, division.shape_j)
     part = g / (g + gamma(stream, division.shape_t))
     weight_j, weight_t = max(whole * part, 1e-300), max(whole * (1.0 - part), 1e-300)
-    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
+    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, doc, concepts).absent
     size_j, absent_j = _write_absent(k, new + 1, _write(_IN_OLD, new + 1, doc), doc, concepts)
     log_u = math.log(uniform(stream)) + log_screened - log_ways - _log_weights(division, weight_j, weight_t, alpha_pi)
     if penalty == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
@@ -112,7 +112,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
 
 
 @helper
-def _try_unite(is_data_driven, doc, concepts, regression, stream):
+def _try_unite(doc, concepts, regression, stream):
     """Try c_t: 1 → 0, moving its words and π to another concept (a union)."""
     n_words, n_left, alpha_pi = doc.n_words, doc.n_pairs - 1, concepts.alpha_pi
     if n_left == 0:
@@ -139,7 +139,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     size, absent_j = _write_absent(k, new, _write(_IN_EITHER, new, doc), doc, concepts)
     added, words = doc.words[new + 1][0 : _write(_MOVED, new + 1, doc)], words_of(doc, out)
     absent_t = doc.mass[out] - division.mass_new
-    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
+    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, doc, concepts).absent
     log_ratio = log_ways - log_screened + log_absent(t, penalty, words, doc, concepts)
     log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)

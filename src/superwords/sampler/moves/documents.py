@@ -56,14 +56,15 @@ def sweep_membership(
     n_slots, longest = len(sizes.holders) + n_spare, int(np.diff(data.doc_ptr).max())
     regression = draw_regression(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
     concepts = leave_one_out_counts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed)
-    doc = new_document(n_words, longest, n_slots)
+    doc = new_document(n_words, longest, n_slots, model.steps.data_driven)
     room = len(state.concept) + n_slots + _SPARE, len(state.word) + n_slots * n_words + _SPARE * n_words
     new, d = new_state(len(data.length), *room, state.theta), 0
     while (d := _sweep_documents(d, state, model, regression, concepts, doc, new, stream, sweep)) < len(data.length):
         if concepts.n_free < model.steps.births:
             n_slots *= 2
             concepts, regression = grow_counts(concepts, n_slots), grow_regression(regression, n_slots)
-            doc = new_document(n_words, longest, n_slots)._replace(tried=doc.tried, accepted=doc.accepted)
+            larger = new_document(n_words, longest, n_slots, model.steps.data_driven)
+            doc = larger._replace(tried=doc.tried, accepted=doc.accepted)
         else:
             new = grow_state(new)
     info = make_info(KINDS, doc.tried, doc.accepted)
@@ -86,13 +87,11 @@ def _sweep_documents(first, state, model, regression, concepts, doc, new, stream
         load_document(doc, concepts, model.data, d, steps.attempts, steps.overlap)
         take_pairs(doc, state, concepts, d)
         if steps.flips:
-            flip_concepts(steps.data_driven, doc, concepts, regression, stream)
+            flip_concepts(doc, concepts, regression, stream)
         if steps.swaps > 0:
-            n = times(steps.swaps, doc, stream)
-            swap_concepts(n, steps.data_driven, doc, concepts, regression, stream)
+            swap_concepts(times(steps.swaps, doc, stream), doc, concepts, regression, stream)
         if steps.divisions > 0:
-            n = times(steps.divisions, doc, stream)
-            divide_and_unite(n, steps.data_driven, doc, concepts, regression, stream)
+            divide_and_unite(times(steps.divisions, doc, stream), doc, concepts, regression, stream)
         births = steps.births
         while births >= 1.0 or (births > 0.0 and uniform(stream) < births):
             birth_or_death(doc, concepts, model, regression, stream)

@@ -41,7 +41,7 @@ from superwords.sampler.random import below, gamma, uniform
 
 
 @inline_helper
-def flip_concepts(is_data_driven, doc, concepts, regression, stream):
+def flip_concepts(doc, concepts, regression, stream):
     """Try to join or leave each concept, in random order, each at its own rate."""
     n_tried = 0
     for j in range(doc.n_slots):
@@ -56,20 +56,16 @@ def flip_concepts(is_data_driven, doc, concepts, regression, stream):
         if k < 0:
             doc.tried[JOIN] += 1
             weight = gamma(stream, concepts.alpha_pi)
-            doc.accepted[JOIN] += _exchange(
-                NONE, j, NONE, weight, 0.0, is_data_driven, doc, concepts, regression, stream
-            )
+            doc.accepted[JOIN] += _exchange(NONE, j, NONE, weight, 0.0, doc, concepts, regression, stream)
         else:
             doc.tried[LEAVE] += 1
             if not leaves_unexplained(k, doc):
                 weight = doc.weight[k]
-                doc.accepted[LEAVE] += _exchange(
-                    k, NONE, NONE, weight, 0.0, is_data_driven, doc, concepts, regression, stream
-                )
+                doc.accepted[LEAVE] += _exchange(k, NONE, NONE, weight, 0.0, doc, concepts, regression, stream)
 
 
 @inline_helper
-def swap_concepts(n, is_data_driven, doc, concepts, regression, stream):
+def swap_concepts(n, doc, concepts, regression, stream):
     """Try `n` replacements of one concept by another, both explaining a random token."""
     if doc.n_words == 0:
         return
@@ -84,11 +80,11 @@ def swap_concepts(n, is_data_driven, doc, concepts, regression, stream):
             continue
         log_choice = math.log(chance_back / chance)
         weight = doc.weight[k]
-        doc.accepted[SWAP] += _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regression, stream)
+        doc.accepted[SWAP] += _exchange(k, t, at, weight, log_choice, doc, concepts, regression, stream)
 
 
 @helper
-def _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regression, stream):
+def _exchange(k, t, at, weight, log_choice, doc, concepts, regression, stream):
     """Try to give up the k-th concept and to hold concept t with this π (either may be NONE).
 
     Prior and text come first, then the features' ratio. The screen ignores how the words drawn differ from their
@@ -100,8 +96,8 @@ def _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regre
     into = t if joins else out
     set_rest(doc, k, k)
     others = weight_without(doc, k)
-    tilt = tilt_of(into, weight, others, is_data_driven, doc, concepts)
-    tilt_back = tilt_of(out, weight, others, is_data_driven, doc, concepts)
+    tilt = tilt_of(into, weight, others, doc, concepts)
+    tilt_back = tilt_of(out, weight, others, doc, concepts)
     log_first = log_choice
     if joins:
         # Eq. (cUpdate): prior odds m_j⁻/(D − 1 − m_j⁻ + b₁) times the expected gain of the text
@@ -111,7 +107,7 @@ def _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regre
         log_first -= math.log(concepts.odds[out]) + tilt_words(out, tilt_back, doc.factor_back, doc)
     if joins != leaves and others > 0.0:
         log_first += doc.length * math.log1p(weight / others) * (1.0 if leaves else -1.0)
-    log_u = delayed_accept(log_first, is_data_driven, stream)
+    log_u = delayed_accept(log_first, doc.is_data_driven, stream)
     if log_u == np.inf:
         return False
     size, mass = 0, 0.0

@@ -32,9 +32,9 @@ class Tilt(NamedTuple):
 
 
 @helper
-def tilt_of(j, weight, others, is_data_driven, doc, concepts):
+def tilt_of(j, weight, others, doc, concepts):
     """Return a proposal's tilt; `others` is Σ π of the document's other concepts."""
-    if not is_data_driven:
+    if not doc.is_data_driven:
         return Tilt(0.0, 0.0, 0.0)
     mass, length = expected_mass(concepts, j), doc.length
     penalty = min(length * weight / (others + weight) / mass, _MOST_PENALTY)
