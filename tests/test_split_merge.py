@@ -17,6 +17,7 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.split_merge import attempt as moves
 from superwords.sampler.moves.split_merge.attempt import rebuild
 from superwords.sampler.moves.split_merge.division import (
+    BLIND,
     BOTH,
     Side,
     Sides,
@@ -24,7 +25,6 @@ from superwords.sampler.moves.split_merge.division import (
     count_sides,
     divide,
     gather,
-    make_rules,
     undivided,
 )
 from superwords.sampler.moves.split_merge.unused_words import make_urn, propose, unused_of, with_unused, without_unused
@@ -204,18 +204,18 @@ def test_the_way_back_has_the_probability_of_the_way_there(chain, share):
     model = chain.model
     snapshot = snapshot_of(chain)
     group, _ = gather(snapshot.state, snapshot.tokens, model, [0])
-    rules, leaning = make_rules(model, group, share), np.linspace(-2.0, 2.0, len(group.support))
+    leaning, prior = np.linspace(-2.0, 2.0, len(group.support)), model.prior
     stream = new_stream(7, 0)
     open_stream_from_python(stream, 99, 0, 0)
     launch = undivided(group)
-    divide(group, launch, launch, leaning, rules, stream, False)
+    divide(group, launch, launch, leaning, share, prior, stream, False)
 
     def copy():
         return Sides(*(array.copy() for array in launch))
 
     drawn, forced = copy(), copy()
-    log_q = divide(group, drawn, drawn, leaning, rules, stream, False)
-    assert log_q == pytest.approx(divide(group, forced, drawn, leaning, rules, stream, True), abs=1e-9)
+    log_q = divide(group, drawn, drawn, leaning, share, prior, stream, False)
+    assert log_q == pytest.approx(divide(group, forced, drawn, leaning, share, prior, stream, True), abs=1e-9)
     for mine, theirs in zip(forced, drawn):
         np.testing.assert_array_equal(mine, theirs)
     assert log_q < -0.1
@@ -238,7 +238,7 @@ def all_divisions(group):
     return itertools.product(*per_doc)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, None], ids=["by holders", "evenly", "blindly"])
+@pytest.mark.parametrize("share", [0.0, 0.5, BLIND], ids=["by holders", "evenly", "blindly"])
 def test_the_divisions_probabilities_sum_to_one(chain, share):
     """Over all divisions of a small group: two documents of two words."""
     model = chain.model
@@ -262,8 +262,7 @@ def test_the_divisions_probabilities_sum_to_one(chain, share):
         sides.word[:] = [side for way in ways for side, _ in way[1]]
         sides.tokens[:] = [tokens for way in ways for _, tokens in way[1]]
         count_sides(group, sides)
-        rules = make_rules(model, group, share)
-        log_q = divide(group, undivided(group), sides, leaning, rules, stream, True)
+        log_q = divide(group, undivided(group), sides, leaning, share, model.prior, stream, True)
         total += math.exp(log_q) * math.prod(way[2] for way in ways)
     assert total == pytest.approx(1.0, abs=1e-9)
 

@@ -19,6 +19,7 @@ from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import draw_weights
 from superwords.sampler.moves.contract import ChainState, Info, make_info
 from superwords.sampler.moves.split_merge.division import (
+    BLIND,
     BOTH,
     Group,
     Sides,
@@ -27,7 +28,6 @@ from superwords.sampler.moves.split_merge.division import (
     gather,
     join,
     log_weights,
-    make_rules,
     pick,
     undivided,
     whole,
@@ -247,15 +247,14 @@ def _launch(
     `n_outside` is n_i without the group. Returns the division and the last pass's log probability.
     """
     sides = undivided(group)
-    first, second, share = seeds or (0, 0, None)
-    rules = make_rules(model, group, share)
+    first, second, share = seeds or (0, 0, BLIND)
     tilt = np.zeros(len(group.support))
     if seeds:
         tilt = _SEED_TILT * (_nearness(group, first, model) - _nearness(group, second, model))
         for _ in range(_PASSES):
-            divide(group, sides, sides, tilt, rules, stream, False)
+            divide(group, sides, sides, tilt, share, model.prior, stream, False)
             tilt = _feature_tilt(group, sides, n_outside[group.support], model)
-    return sides, divide(group, sides, target or sides, tilt, rules, stream, target is not None)
+    return sides, divide(group, sides, target or sides, tilt, share, model.prior, stream, target is not None)
 
 
 def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:

@@ -19,6 +19,7 @@ from superwords.sampler.random import uniform
 from superwords.sampler.state import State, Tokens, gathered
 
 FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
+BLIND = -1.0  # in place of a share: the words are ignored, for two copies of one concept
 _SHIFT = 1 << 32
 _LEAST_HOLDERS = 0.5
 _BLIND_BOTH = 0.05
@@ -36,6 +37,8 @@ class Group(NamedTuple):
     support: np.ndarray  # (s) words used anywhere in the group
     theta: np.ndarray  # (s)
     lam: np.ndarray  # (s)
+    lam_elsewhere: float  # mean λ of the words that are not in the support
+    n_documents: int  # D
 
 
 class Sides(NamedTuple):
@@ -79,6 +82,7 @@ def gather(state: State, tokens: Tokens, model: Model, rows: list[int]) -> tuple
     used.sum_duplicates()
     used.eliminate_zeros()
     of_first, of_second = np.divmod(used.data, _SHIFT)
+    lam = model.prior.lam
     support, place = np.unique(used.indices.astype(np.int32), return_inverse=True)
     group = Group(
         docs,
@@ -89,7 +93,9 @@ def gather(state: State, tokens: Tokens, model: Model, rows: list[int]) -> tuple
         model.data.length[docs],
         support,
         state.theta[support],
-        model.prior.lam[support],
+        lam[support],
+        max(float(lam.sum() - lam[support].sum()), 0.0) / max(len(lam) - len(support), 1),
+        len(model.data.length),
     )
     held = np.bincount(row, np.where(is_first, FIRST_ONLY, SECOND_ONLY)).astype(np.uint8)
     side = FIRST_ONLY * (of_first > 0) + SECOND_ONLY * (of_second > 0)
@@ -160,41 +166,21 @@ def enter(group, sides, n, step):
                     sides.m[s, group.word[e]] += step
 
 
-class Rules(NamedTuple):
-    """Numbers of the model that dividing needs."""
-
-    n_documents: int
-    n_words: int
-    b1: float
-    b2: float
-    alpha_pi: float
-    lam_elsewhere: float  # mean λ of the words that are not in the support
-    share: float  # of the documents expected in the second concept; 0: by those already assigned
-    is_blind: bool  # the words are ignored: two copies of one concept
-
-
-def make_rules(model: Model, group: Group, share: float | None) -> Rules:
-    """Return the rules of a division with this share, blind if it is None."""
-    prior, n_words = model.prior, len(model.prior.lam)
-    lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / max(n_words - len(group.support), 1)
-    numbers = float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share or 0.0
-    return Rules(len(model.data.length), n_words, *numbers, share is None)
-
-
 @ref_kernel
-def divide(group, sides, target, tilt, rules, stream, is_forced):
+def divide(group, sides, target, tilt, share, prior, stream, is_forced):
     """Divide the documents in one pass; return the log probability of the division.
 
-    With `is_forced` the division is `target`, and the probability is that of drawing it.
+    `share` of the documents are expected in the second concept; 0: by those already assigned, BLIND: whatever the
+    words. With `is_forced` the division is `target`, and the probability is that of drawing it.
     """
     log_q = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, -1.0)
-        if rules.is_blind:
+        if share == BLIND:
             log_q += _choose_blindly(n, sides, target, stream, is_forced)
         else:
-            log_q += _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced)
-        log_q += _divide_words(n, group, sides, target, tilt, rules, stream, is_forced)
+            log_q += _choose_by_words(n, group, sides, target, tilt, share, prior, stream, is_forced)
+        log_q += _divide_words(n, group, sides, target, tilt, share, prior, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
 
@@ -235,9 +221,9 @@ def _share_tokens(e, chosen, group, sides, target, stream, is_forced):
 
 
 @helper
-def _log_all_off(s, sides, group, rules):
+def _log_all_off(s, sides, group, prior):
     """Return the log probability that a document with the concept has every word off."""
-    holders, b2 = sides.holders[s], rules.b2
+    holders, b2 = sides.holders[s], prior.b2
     log_p, product = 0.0, 1.0
     for i in range(len(group.support)):
         product *= (holders - sides.m[s, i] + b2 * (1.0 - group.lam[i])) / (holders + b2)
@@ -245,28 +231,28 @@ def _log_all_off(s, sides, group, rules):
             log_p += math.log(product)
             product = 1.0
     log_p += math.log(product)
-    elsewhere = rules.n_words - len(group.support)
-    return log_p + elsewhere * math.log((holders + b2 * (1.0 - rules.lam_elsewhere)) / (holders + b2))
+    elsewhere = len(prior.lam) - len(group.support)
+    return log_p + elsewhere * math.log((holders + b2 * (1.0 - group.lam_elsewhere)) / (holders + b2))
 
 
 @helper
-def _odds_on(s, i, sides, group, tilt, rules):
+def _odds_on(s, i, sides, group, tilt, share, prior):
     """Return the odds of a support word in one of the two concepts, with its tilt."""
-    if rules.is_blind:
+    if share == BLIND:
         return 1.0
-    m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
+    m, holders, b2 = sides.m[s, i], sides.holders[s], prior.b2
     odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
     own_tilt = tilt[i] if s == 0 else -tilt[i]
     return odds * math.exp(0.5 * own_tilt)
 
 
 @helper
-def _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced):
+def _choose_by_words(n, group, sides, target, tilt, share, prior, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
         i = group.word[e]
-        a, b = _odds_on(0, i, sides, group, tilt, rules), _odds_on(1, i, sides, group, tilt, rules)
+        a, b = _odds_on(0, i, sides, group, tilt, share, prior), _odds_on(1, i, sides, group, tilt, share, prior)
         log_a += math.log(a)
         log_b += math.log(b)
         log_both += math.log(a + b + a * b * (group.tokens[e] > 1))
@@ -277,11 +263,11 @@ def _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced):
             tokens_b += group.tokens[e]
             mass_b += group.theta[i]
     # The text's log ratio if every word went to its more probable side.
-    log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, rules.alpha_pi)
+    log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, prior.alpha_pi)
     log_both += log_mass(tokens_a + tokens_b, mass_a + mass_b)
     log_both -= log_mass(tokens_a, mass_a) + log_mass(tokens_b, mass_b)
-    off_a = _log_all_off(0, sides, group, rules) + _log_held(0, group, sides, rules)
-    off_b = _log_all_off(1, sides, group, rules) + _log_held(1, group, sides, rules)
+    off_a = _log_all_off(0, sides, group, prior) + _log_held(0, group, sides, share, prior)
+    off_b = _log_all_off(1, sides, group, prior) + _log_held(1, group, sides, share, prior)
     log_a, log_b, log_both = log_a + off_a, log_b + off_b, log_both + off_a + off_b
     high = max(log_a, log_b, log_both)
     p_a, p_b, p_both = math.exp(log_a - high), math.exp(log_b - high), math.exp(log_both - high)
@@ -297,15 +283,15 @@ def _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced):
 
 
 @helper
-def _log_held(s, group, sides, rules):
-    holders = len(group.doc) * (rules.share if s else 1.0 - rules.share)
-    if rules.share == 0.0:
+def _log_held(s, group, sides, share, prior):
+    holders = len(group.doc) * (share if s else 1.0 - share)
+    if share == 0.0:
         holders = max(sides.holders[s], _LEAST_HOLDERS)
-    return math.log(holders / (rules.n_documents - holders + rules.b1))
+    return math.log(holders / (group.n_documents - holders + prior.b1))
 
 
 @helper
-def _divide_words(n, group, sides, target, tilt, rules, stream, is_forced):
+def _divide_words(n, group, sides, target, tilt, share, prior, stream, is_forced):
     """Divide the words of a document with both concepts; else all go to its side."""
     log_q, side = 0.0, sides.doc[n]
     for e in range(group.ptr[n], group.ptr[n + 1]):
@@ -313,7 +299,7 @@ def _divide_words(n, group, sides, target, tilt, rules, stream, is_forced):
             _share_tokens(e, side, group, sides, target, stream, is_forced)
             continue
         i = group.word[e]
-        a, b = _odds_on(0, i, sides, group, tilt, rules), _odds_on(1, i, sides, group, tilt, rules)
+        a, b = _odds_on(0, i, sides, group, tilt, share, prior), _odds_on(1, i, sides, group, tilt, share, prior)
         total = a + b + a * b * (group.tokens[e] > 1)
         if is_forced:
             chosen = target.word[e]
