@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ from superwords.fitting.starting import prepare, start_chains
 from superwords.machine import n_workers
 from superwords.posterior.draws import ChainDraws, Draws, Schedule
 from superwords.progress import Callbacks, Watcher, make_watcher
-from superwords.sampler.chain import Chain
 from superwords.search import discovery
 from superwords.search import index as searching
 from superwords.storage import model as storage
@@ -273,7 +271,7 @@ class ConceptModel(FittedModel):
         """Take the chains to their last sweep and summarize; choices follow the concepts described by `before`."""
         try:
             if any(one.sweep < self.schedule_.n_sweeps for one in self.chains_):
-                self._run(watcher, self.chains_, self.kept_, self.schedule_, self)
+                self._run(watcher, self)
         finally:
             if any(map(len, self.kept_)):
                 self._forget()
@@ -337,20 +335,18 @@ class ConceptModel(FittedModel):
         self.schedule_, self.chains_, self.kept_ = schedule, chains, kept
         self.choices_, self.pilots_ = [], pilots
 
-    def _run(
-        self, watcher: Watcher, chains: list[Chain], kept: list[ChainDraws], schedule: Schedule, watched: Any = None
-    ) -> None:
-        """Take chains to their last sweep, in threads or on the cluster."""
+    def _run(self, watcher: Watcher, of: Any) -> None:
+        """Take the chains of `of`, this model or shards, to their last sweep, in threads or on the cluster."""
+        chains, schedule = of.chains_, of.schedule_
         with joined(self.cluster, self.n_jobs, watcher.say) as machines:
             n_at_once = n_workers(self.n_jobs) if machines is None else machines.n_cores
             n_at_once = min(len(chains), n_at_once)
             memory = check_memory(chains, schedule, n_at_once) if machines is None else None
             callbacks = Callbacks([watcher, Forecast(watcher.say, n_at_once, memory)])
             runner = in_threads if machines is None else on_cluster(machines, watcher.say)
-            seen = watched or SimpleNamespace(chains_=chains, kept_=kept, schedule_=schedule)
-            with callbacks.watching(seen):
+            with callbacks.watching(of):
                 is_watched = type(watcher) is not Watcher
-                run_chains(chains, seen.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner)
+                run_chains(chains, of.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

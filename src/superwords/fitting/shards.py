@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ _FEWEST_ROWS = 20
 _CUT, _PILOT = 3, 4  # random streams of their own
 _BLOCK = 4096
 
-Run = Callable[[list[Chain], list[ChainDraws], Schedule], None]
+Run = Callable[[SimpleNamespace], None]  # of chains_, kept_ and schedule_, as a model has them
 
 
 def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -61,7 +62,8 @@ def sample_shards(
     own, starts = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62)), make_starts(given)
     in_turn = [(models[c % len(shards)], init) for c, init in enumerate(starts)]
     pilots = [Chain(one, start_of(init, one, theta, own, c), own, c) for c, (one, init) in enumerate(in_turn)]
-    run(pilots, [ChainDraws(chain=c) for c in range(len(pilots))], Schedule(SWEEPS, SWEEPS, 1))
+    nothing_kept = [ChainDraws(chain=c) for c in range(len(pilots))]
+    run(SimpleNamespace(chains_=pilots, kept_=nothing_kept, schedule_=Schedule(SWEEPS, SWEEPS, 1)))
     chains: list[Chain] = []
     for c, pilot in enumerate(pilots):
         for k, model in enumerate(models):
@@ -69,7 +71,7 @@ def sample_shards(
             state = pilot.state if is_own else _compacted(_joined(pilot, counts_of(model.data), seed, c))
             chains.append(Chain(model, state, seed, len(chains)))
     draws = [ChainDraws(chain=number) for number in range(len(chains))]
-    run(chains, draws, schedule)
+    run(SimpleNamespace(chains_=chains, kept_=draws, schedule_=schedule))
     ends, united = [], [ChainDraws(chain=c) for c in range(len(pilots))]
     for c, kept in enumerate(united):
         last = None

@@ -73,11 +73,7 @@ def write(
         raise StorageError(f"There is no folder {str(path.parent)!r} to save the model in.")
     parts = {"version": __version__, **plain_parts(model, texts)} | ({} if run is None else {_RUN: [dict(run)]})
     try:
-        with (
-            atomic_path(path) as temporary,
-            closing(ModelFile.create(temporary, safe=False)) as file,
-            file.transaction(),
-        ):
+        with atomic_path(path) as temporary, closing(ModelFile.create(temporary)) as file, file.transaction():
             for name, value in parts.items():
                 file.put(name, value)
             for chain in draws:

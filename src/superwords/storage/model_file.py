@@ -71,27 +71,25 @@ class ModelFile:
         self._waiting_bytes = 0
 
     @classmethod
-    def create(cls, path: Path | None = None, safe: bool = True) -> ModelFile:
-        """Create a file, replacing an earlier one; `safe=False` if nobody opens it before it is complete.
+    def create(cls, path: Path | None = None) -> ModelFile:
+        """Create a file, replacing an earlier one, that nobody opens before it is complete and closed.
 
         Without a path it is a temporary one: SQLite keeps it in memory while it is small, and deletes it when it is
         closed.
         """
-        is_temporary, uri = path is None, "file:"
         if path is not None:
             path.unlink(missing_ok=True)
-            uri = path.absolute().as_uri()
-        made = cls(_connect(f"{uri}?mode=rwc"), "a temporary file" if is_temporary else str(path))
+        uri, name = ("file:", "a temporary file") if path is None else (path.absolute().as_uri(), str(path))
+        made = cls(_connect(f"{uri}?mode=rwc"), name)
         run = made._database.execute
-        run(f"PRAGMA journal_mode = {'OFF' if is_temporary else 'DELETE'}")
-        # FULL: a transaction is on the disk before the next begins, whatever happens to the machine.
-        run(f"PRAGMA synchronous = {'OFF' if is_temporary or not safe else 'FULL'}")
+        run(f"PRAGMA journal_mode = {'OFF' if path is None else 'DELETE'}")
+        run("PRAGMA synchronous = OFF")
         run(f"PRAGMA application_id = {APPLICATION}")
         run(f"PRAGMA user_version = {FORMAT}")
         with made.transaction():
             for statement in _SCHEMA:
                 run(statement)
-        if is_temporary:
+        if path is None:
             run(f"PRAGMA cache_size = -{_TEMPORARY_CACHE}")
         return made
 
@@ -104,7 +102,8 @@ class ModelFile:
             database, is_copy = _recovered(path, write)
             opened = cls(database, str(path), not write)
             try:
-                # Run no view, trigger or table of a stranger's, and read no row larger than the file.
+                # Run no view, trigger or table of a stranger's, and read no row larger than the file. FULL: a
+                # transaction is on the disk before the next begins, whatever happens to the machine.
                 database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**30 if write else max(size, 10_000))
                 for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"):
                     database.execute(f"PRAGMA {pragma}")
