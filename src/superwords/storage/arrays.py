@@ -11,8 +11,9 @@ import bz2
 import json
 import math
 import zlib
-from collections.abc import Iterable, Mapping
-from inspect import signature
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
@@ -23,6 +24,7 @@ TYPES = {
     np.dtype(name).newbyteorder("<").str: np.dtype(name)
     for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 }
+_LIMITS = {name: np.iinfo(kind) for name, kind in TYPES.items() if kind.kind in "iu"}
 _TEXT = "text"  # in the place of an array's type: JSON
 _MOST_DIMENSIONS = 3
 _LEVEL = 6  # of zlib
@@ -30,6 +32,7 @@ _LEVEL = 6  # of zlib
 _LARGEST_RATIO, _ALLOWANCE = 100, 64 * 2**20
 
 Value = TypeVar("Value")
+_parameters: Callable[[Any], Mapping[str, Parameter]] = cache(lambda kind: signature(kind).parameters)
 
 
 class DamagedError(Exception):
@@ -124,7 +127,7 @@ def _array(data: bytes, stored: str, shape: list[int], kind: str) -> Any:
         return json.loads(raw)
     values = np.frombuffer(raw, stored).reshape(shape)
     if stored != kind and values.size:
-        limits = np.iinfo(TYPES[kind])
+        limits = _LIMITS[kind]
         is_within = values.dtype.kind in "iu" and limits.min <= values.min() <= values.max() <= limits.max
         require(is_within, "numbers do not fit their type")
     return values.astype(TYPES[kind])
@@ -180,7 +183,7 @@ def construct(kind: type[Value], fields: Mapping[str, Any], end: float | None = 
 
     With `end`, whole numbers, numbers and flags must be of their declared types, and from 0 to before `end`.
     """
-    known = signature(kind).parameters
+    known = _parameters(kind)
     unknown = sorted(set(fields) - set(known))
     missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
     if unknown or missing:
