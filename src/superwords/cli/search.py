@@ -112,7 +112,8 @@ def _why(hit: dict[str, Any]) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _PASSAGE else text[: text.rfind(" ", 0, _PASSAGE)] + " …"
+    end = text.rfind(" ", 0, _PASSAGE)  # Chinese has no spaces
+    return text if len(text) <= _PASSAGE else f"{text[: end if end > 0 else _PASSAGE]} …"
 
 
 _TITLE, _CONCEPTS = p.left("title", text=_shortened), p.left("concepts", "concept_names", text=p.numbered)
