@@ -87,14 +87,16 @@ def transform(
         corpus = _new_corpus(model, documents, languages, unit)
         weights = _weigh(model, corpus, tell)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
-    table = csv_text(weight_table(ids, weights, model.result_.shown))
-    if output is not None:
-        output.write_text(table, encoding="utf-8")
-        tell(f"Wrote the weights of {len(ids):,} documents to {output}.")
     if as_json:
         print_json(_used_concepts(model, ids, weights))
-    elif output is None:
+        if output is None:
+            return
+    table = csv_text(weight_table(ids, weights, model.result_.shown))
+    if output is None:
         print(table, end="")
+    else:
+        output.write_text(table, encoding="utf-8")
+        tell(f"Wrote the weights of {len(ids):,} documents to {output}.")
 
 
 def _write_parts(
