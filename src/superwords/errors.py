@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 NO_VALUE: Any = object()
@@ -102,3 +103,12 @@ class ClusterError(InputError):
 
 class InterruptedFitError(InputError):
     """Signal that sampling was stopped early; the message explains how to continue."""
+
+
+def import_extra(module: str, what: str, extra: str, instead: str = "") -> Any:
+    """Import a library of an extra; raise InputError, which says how to install it, if it is missing."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = {"docx": "python-docx"}.get(module, module.partition(".")[0])
+        raise InputError(f"{what} needs {package}; install the extra superwords[{extra}]{instead}.") from None

@@ -14,7 +14,7 @@ import pandas as pd
 
 from superwords.analysis.dates import TimeScale, as_years, time_scale
 from superwords.analysis.groups import OTHER, named_column
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 
 MIN_GROUP = 5
 CURVES = ("poly", "bs", "cs")
@@ -58,10 +58,7 @@ def make_design(
     min_group: int = MIN_GROUP,
 ) -> Design:
     """Return the matrix of a formula's right-hand side (the options of `effects`)."""
-    try:
-        import formulaic
-    except ImportError:
-        raise InputError("Effects need formulaic; install it by pip install 'superwords[effects]'.") from None
+    formulaic = import_extra("formulaic", "A formula", "effects")
     used, tree = _parsed(formula, metadata)
     chosen = np.ones(len(metadata), bool)
     for name, given in (groups or {}).items():

@@ -7,8 +7,6 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +18,7 @@ from superwords.analysis.dates import time_columns
 from superwords.analysis.documents import with_metadata
 from superwords.analysis.effects import outcome
 from superwords.analysis.tables import of_shown, sources
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 from superwords.files import atomic_path, write_atomic
 from superwords.tabular import csv_text, listed, plain, records, short
 from superwords.text.corpus import row_name
@@ -29,11 +27,8 @@ SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".te
 # One file holds several tables: a workbook has sheets, a document has captions.
 TOGETHER = ("xlsx", "docx")
 PRINTED = ("latex", "docx")  # for readers: few columns, rounded
-_LIBRARIES = {  # module, name of the format, package and extra
-    "parquet": ("pyarrow", "Parquet", "pyarrow", "parquet"),
-    "xlsx": ("openpyxl", "Excel", "openpyxl", "paper"),
-    "docx": ("docx", "Word", "python-docx", "paper"),
-}
+_LIBRARIES = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "paper"), "docx": ("docx", "paper")}
+_LIBRARIES |= {"netcdf": ("h5netcdf", "netcdf")}  # the module that writes a format, and its extra
 _LONG = 40  # lines from which a LaTeX table may break across pages
 _WIDE = 24  # mean characters from which the cells of a column are wrapped
 _CHARACTER, _BETWEEN, _LEAST_WRAPPED = 0.0135, 0.035, 0.2  # shares of the text width, in small letters
@@ -294,8 +289,7 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
         wrong = f"The format {format!r} is not known" if format else f"The ending of {out.name!r} names no format"
         raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
     source = Export(model, **options)
-    if kind == "netcdf" and find_spec("h5netcdf") is None:
-        raise InputError("The format 'netcdf' needs h5netcdf; install the extra superwords[netcdf].")
+    _library(kind)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind in SUFFIXES:
@@ -340,14 +334,15 @@ def pyldavis_input(model: Any) -> dict[str, Any]:
     }
 
 
+def _library(format: str) -> Any:
+    """Import the library that writes a format, if it needs one."""
+    module, extra = _LIBRARIES.get(format, ("superwords", ""))
+    return import_extra(module, f"The format {format!r}", extra)
+
+
 def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
     """Write tables, by name, to one file, or one each in the folder `path`; return the files."""
-    module, files, package, extra = _LIBRARIES.get(format, ("superwords", "", "", ""))
-    try:
-        library = import_module(module)
-    except ImportError:
-        raise InputError(f"{files} files need {package}; install it by pip install 'superwords[{extra}]'.") from None
-    suffix = SUFFIXES[format]
+    library, suffix = _library(format), SUFFIXES[format]
     if format in TOGETHER:
         book = library.Workbook(write_only=True) if format == "xlsx" else library.Document()
         for name, titled in tables.items():

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 from superwords.features.word_vectors import WORDLLAMA, text_vectors
 from superwords.sampler.fold_in import Halves
 from superwords.text.corpus import Corpus
@@ -58,11 +58,7 @@ class Peer(NamedTuple):
 
 def tomotopy_module() -> Any:
     """Import tomotopy, or raise InputError."""
-    try:
-        return import_module("tomotopy")
-    except ImportError:
-        missing = f"The baselines need tomotopy, which is not installed; run: {INSTALL['tomotopy']}."
-        raise InputError(missing) from None
+    return import_extra("tomotopy", "A topic model", "compare")
 
 
 def topic_model(name: str, counts: sparse.csr_array, iterations: int, seed: int, **setting: Any) -> Any:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib.util import find_spec
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from superwords.analysis.curation import merged
 from superwords.analysis.effects import Outcomes, folded_outcomes
 from superwords.analysis.tables import source_shares, sources
 from superwords.cluster import current, joined, packed, spread, unpacked
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 from superwords.files import atomic_path, write_atomic
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.on_request import numbers_now
@@ -252,8 +251,7 @@ def write_parts(
     each part, as it is finished, how many documents it has, how many of them without any known word, and how many
     tokens are unknown.
     """
-    if find_spec("pyarrow") is None:
-        raise InputError("Parquet files need pyarrow; install the extra superwords[parquet].")
+    import_extra("pyarrow", "A Parquet file", "parquet")
     recorded, file = json.dumps(dict(key), sort_keys=True).encode(), folder / KEY_FILE
     try:
         folder.mkdir(exist_ok=True)

@@ -31,7 +31,7 @@ from pandas.api.types import is_scalar
 from scipy import sparse
 from scipy.io import mminfo, mmread
 
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 
 Item = TypeVar("Item")
 Row = tuple[str, dict[str, Any] | None]  # the place of a row and its values; an empty line has none
@@ -241,7 +241,7 @@ def document_rows(path: Path, encoding: str) -> Iterator[Row]:
 
 def parquet_parts(path: Path) -> list[Callable[[], Iterator[Row]]]:
     """Return a reader of each row group of a Parquet file."""
-    with readable(path), _package("pyarrow.parquet", path).ParquetFile(path) as file:
+    with readable(path), _parquet(path) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
     starts = accumulate(sizes[:-1], initial=0) if sizes else ()
     return [partial(parquet_rows, path.absolute(), group, start) for group, start in enumerate(starts)]
@@ -251,9 +251,13 @@ def parquet_rows(path: Path, group: int, start: int) -> Iterator[Row]:
     """Yield the rows of a row group."""
     _check_here(path)
     number = count(start + 1)
-    with readable(path), _package("pyarrow.parquet", path).ParquetFile(path) as file:
+    with readable(path), _parquet(path) as file:
         for batch in file.iter_batches(batch_size=1000, row_groups=[group]):
             yield from ((f"{path}, row {next(number)}", values) for values in batch.to_pylist())
+
+
+def _parquet(path: Path) -> Any:
+    return import_extra("pyarrow.parquet", f"Reading {path.name}", "parquet").ParquetFile(path)
 
 
 @contextmanager
@@ -327,7 +331,7 @@ def packed_contents(path: Path, kind: str) -> Any:
     remedy = "save the counts with scipy.sparse.save_npz" if kind == ".npz" else "save it again"
     with readable(path, remedy), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        library = _package(package, path) if package else None
+        library = import_extra(package, f"Reading {path.name}", "files") if package else None
         return read(path, library, _unpacked_size(path))
 
 
@@ -394,15 +398,6 @@ PACKED_FILES: dict[str, tuple[str, Callable[[Path, Any, int], Any]]] = {
     ".mtx": ("", _matrix_market),
     **dict.fromkeys((".rds", ".rda", ".rdata"), ("rdata", _r_contents)),
 }
-
-
-def _package(name: str, path: Path) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        needed = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}.get(name, name)
-        extra = "parquet" if needed == "pyarrow" else "files"
-        raise InputError(f"Reading {path.name} needs {needed}; install the extra superwords[{extra}].") from None
 
 
 def _unpacked_size(path: Path) -> int:

@@ -6,7 +6,6 @@ Everything is linear in the text.
 from __future__ import annotations
 
 import html
-import importlib
 import re
 import unicodedata
 import warnings
@@ -15,7 +14,7 @@ from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 
 # Tags that separate sentences; other HTML tags are inline and leave nothing behind.
 _BLOCK = """address article aside blockquote body br caption dd div dl dt fieldset figcaption figure footer form
@@ -273,16 +272,10 @@ def check_segmenter(language: str) -> None:
 @cache
 def segmenter(language: str) -> Tokenizer:
     """Return the function that cuts a sentence of one of these languages into words."""
-    name = SEGMENTERS[language]
-    try:
-        with warnings.catch_warnings():  # jieba's own source has deprecated escapes
-            warnings.simplefilter("ignore")
-            library: Any = importlib.import_module(name)
-    except ImportError:
-        raise InputError(
-            f"The language {language!r} is written without spaces, and cutting it into words needs "
-            f"{name.split('.')[0]}; install the extra superwords[cjk], or give tokenizer=."
-        ) from None
+    what = f"The language {language!r} is written without spaces, and cutting it into words"
+    with warnings.catch_warnings():  # jieba's own source has deprecated escapes
+        warnings.simplefilter("ignore")
+        library = import_extra(SEGMENTERS[language], what, "cjk", ", or give tokenizer=")
     if language == "th":
         # "newmm" alone takes exponential time on some strings; the safe variant cuts long ones.
         return partial(library.word_tokenize, engine="newmm-safe", keep_whitespace=False)

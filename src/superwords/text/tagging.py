@@ -12,7 +12,7 @@ from typing import Any
 
 from HanTa.HanoverTagger import EMPTY, END, START, UNKNOWN, HanoverTagger
 
-from superwords.errors import InputError
+from superwords.errors import InputError, import_extra
 
 NOUN, NAME, ADJECTIVE, ORDINAL = "noun", "name", "adjective", "ordinal"
 POSSESSIVE, VERB, OTHER = "possessive", "verb", "other"
@@ -175,20 +175,12 @@ class SpacyTagger:
     """A spaCy pipeline on our tokens, so that sentences and passages are the same with every tagger."""
 
     def __init__(self, name: str) -> None:
-        try:
-            spacy = importlib.import_module("spacy")
-        except ImportError:
-            raise InputError(
-                f'The tagger "spacy:{name}" needs spaCy, which is not installed; '
-                "install the extra superwords[spacy], or leave the tagger out to use HanTa."
-            ) from None
+        instead = ", or leave the tagger out to use HanTa"
+        spacy = import_extra("spacy", f'The tagger "spacy:{name}"', "spacy", instead)
         try:
             self._pipeline = spacy.load(name)
         except OSError:
-            raise InputError(
-                f"spaCy has no pipeline named {name!r} here; install that pipeline, "
-                "or leave the tagger out to use HanTa."
-            ) from None
+            raise InputError(f"spaCy has no pipeline named {name!r} here; install that pipeline{instead}.") from None
         self._make_document: Callable[..., Any] = importlib.import_module("spacy.tokens").Doc
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
