@@ -38,13 +38,13 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for JSON: missing and infinite values become null."""
+    """Return a value for JSON: missing and infinite values become null, arrays lists."""
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    if hasattr(value, "dtype") and hasattr(value, "item"):
-        value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
@@ -73,10 +73,22 @@ def listed(names: Sequence[Any]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text in one line of about `most` characters, cut between words where it has spaces."""
+    plain = " ".join(text.split())
+    end = plain.rfind(" ", 0, most - 1)
+    return plain if len(plain) <= most else plain[: end if end > 0 else most] + " …"
+
+
 def lines_as_html(text: str) -> str:
     """Return a few lines of text for a notebook, the first one bold."""
     first, *others = (escape(line) for line in text.splitlines())
     return f"<div><b>{first}</b>" + "".join(f"<br>{line}" for line in others) + "</div>"
+
+
+def number(value: float | None, form: str = ",.0f") -> str:
+    """Return a number as text, a dash if it is not known."""
+    return "–" if value is None or not math.isfinite(value) else format(value, form).replace("-", "−")
 
 
 def points(difference: float, decimals: int = 0) -> str:

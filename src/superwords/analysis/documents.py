@@ -19,6 +19,7 @@ from superwords.analysis.tables import concept_index, entries, named, objects, s
 from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 from superwords.posterior.result import Result
+from superwords.tabular import shortened
 from superwords.text.corpus import Corpus
 
 SPEAKERS = ("speaker", "author", "speaker_name", "author_name", "name", "member", "sender")
@@ -215,15 +216,7 @@ def titles(result: Result) -> list[str]:
         for a, b in pairwise(counts.indptr):
             most = counts.indices[a:b][np.argsort(-counts.data[a:b], kind="stable")][:6]
             full.append(", ".join(corpus.vocabulary[i] for i in most))
-    return [_shortened(title) for title in full]
-
-
-def _shortened(text: str) -> str:
-    plain = " ".join(text.split())
-    if len(plain) <= _LENGTH:
-        return plain
-    end = plain.rfind(" ", 0, _LENGTH - 1)
-    return plain[: end if end > 0 else _LENGTH] + " …"
+    return [shortened(title, _LENGTH) for title in full]
 
 
 def label_columns(metadata: pd.DataFrame) -> list[Any]:

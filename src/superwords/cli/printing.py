@@ -20,7 +20,7 @@ from rich.text import Text
 
 from superwords.errors import ReadingWarning
 from superwords.progress import messages
-from superwords.tabular import csv_text, points, records
+from superwords.tabular import csv_text, number, points, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,10 +94,6 @@ def print_steps(steps: Mapping[str, str]) -> None:
 
 
 # The text of a cell; what is not known is a dash.
-
-
-def number(value: float, form: str = ",.0f") -> str:
-    return format(value, form).replace("-", "−") if isfinite(value) else "–"
 
 
 figure = partial(number, form=".2f")

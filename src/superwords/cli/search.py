@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import typer
 from superwords.cli import printing as p
 from superwords.cli.options import AS_JSON, MODEL_FILE, load_model, option
 from superwords.errors import InputError
+from superwords.tabular import shortened
 
 _PASSAGE = 160
 _AMONG = 100
@@ -75,7 +77,7 @@ def search(
             labels = dict(zip(sources(model.corpus_)[0], document_labels(model.corpus_)))
             columns = {"document": p.left("document", text=lambda name: p.called(name, labels))}
             columns["score"] = p.right("score", text=p.figure)
-            columns["text"] = p.left("passage", "title", text=lambda passage, title: _shortened(passage or title))
+            columns["text"] = p.left("passage", "title", text=lambda passage, title: _short(passage or title))
             columns["because of"] = p.Column(False, _why)
     if as_json:
         p.print_json(page)
@@ -111,9 +113,5 @@ def _why(hit: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _shortened(text: str) -> str:
-    end = text.rfind(" ", 0, _PASSAGE)  # Chinese has no spaces
-    return text if len(text) <= _PASSAGE else f"{text[: end if end > 0 else _PASSAGE]} …"
-
-
-_TITLE, _CONCEPTS = p.left("title", text=_shortened), p.left("concepts", "concept_names", text=p.numbered)
+_short = partial(shortened, most=_PASSAGE)
+_TITLE, _CONCEPTS = p.left("title", text=_short), p.left("concepts", "concept_names", text=p.numbered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,12 +206,15 @@ def results(
 
 def _print_results(found: Results) -> None:
     """Print the preference, the participants won and lost, and the votes by word."""
-    from superwords.study.results import ATTENTION, Balance, interval, number
+    from superwords.study.results import ATTENTION, Balance, interval
+    from superwords.tabular import number
+
+    figure, share = (partial(number, form=form) for form in (".3f", ".2f"))
 
     def balance(row: Balance, neither: str) -> dict[str, str]:
         counts = {"concept": str(row.wins), "topic": str(row.losses), neither: str(row.ties)}
         intervals = {"Wald interval": interval(row.wald_interval), "exact interval": interval(row.exact_interval)}
-        return counts | {"share": number(row.mean)} | intervals | {"sign test p": number(row.sign_test_p)}
+        return counts | {"share": figure(row.mean)} | intervals | {"sign test p": figure(row.sign_test_p)}
 
     n_people = found.preference["everyone"].participants
     following = "" if found.following is None else f" ({found.following} follow the subject)"
@@ -220,7 +224,7 @@ def _print_results(found: Results) -> None:
         "",
     )
     preferences = [
-        {"participants": group, "number": str(row.participants), "mean": number(row.mean), "sd": number(row.sd)}
+        {"participants": group, "number": str(row.participants), "mean": figure(row.mean), "sd": figure(row.sd)}
         | {"normal interval": interval(row.normal_interval), "t interval": interval(row.t_interval)}
         for group, row in found.preference.items()
     ]
@@ -229,7 +233,7 @@ def _print_results(found: Results) -> None:
     title = "Participants who preferred the concept in more pairs than the topic (share: without ties)"
     print_texts([{"participants": group} | balance(row, "tie") for group, row in found.balance.items()], title)
     by_word = [
-        {"word": word} | balance(of["everyone"], "neither") | {level: number(of[level].mean, 2) for level in ATTENTION}
+        {"word": word} | balance(of["everyone"], "neither") | {level: share(of[level].mean) for level in ATTENTION}
         for word, of in found.words.items()
     ]
     if by_word:

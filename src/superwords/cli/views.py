@@ -19,7 +19,7 @@ from superwords.errors import InputError
 from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.result import Result
 from superwords.posterior.summary import USED_BY
-from superwords.tabular import points, records
+from superwords.tabular import number, points, records
 from superwords.text.corpus import Corpus, n_sources, row_name
 
 FOUND_BY = "found by"  # a column: how many of the chains
@@ -34,7 +34,7 @@ _MOST_COLUMNS = 4  # groups beside the list of concepts
 _MOST_GROUPS = 6  # of more, only those that use a concept most are shown
 _MOST_HOLDERS = 3
 _OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
-_TOGETHER = {"together": share("together"), "error": right("mcse", text=lambda mcse: "±" + p.number(mcse, ".1%"))}
+_TOGETHER = {"together": share("together"), "error": right("mcse", text=lambda mcse: "±" + number(mcse, ".1%"))}
 
 
 class Standing:
@@ -92,9 +92,9 @@ def print_concepts(
         like = "" if other is None else f" (much like {other})"
         return Text.assemble((name, "bold"), f": {others}" if others else "", like)
 
-    figures = {rows: right("rows", "prevalence", text=lambda n, of: f"{p.number(n)} ({percent(of)})")}
+    figures = {rows: right("rows", "prevalence", text=lambda n, of: f"{number(n)} ({percent(of)})")}
     if result.corpus.parent is not None:
-        figures["documents"] = right("documents", text=p.number)
+        figures["documents"] = right("documents", text=number)
     figures["coherence"] = right("coherence", text=p.figure)
     if sort not in ("rows", "coherence"):
         figures[sort] = share(sort)
@@ -174,16 +174,16 @@ def one_concept(result: Result, concept: int, form: str | None) -> None:
         return
     corpus, standing = result.corpus, Standing(result)
     rows = row_name(corpus)
-    cut = "" if corpus.parent is None else f", in {p.number(row['documents'])} of the documents"
+    cut = "" if corpus.parent is None else f", in {number(row['documents'])} of the documents"
     times = ", ".join(f"{name} {column.cell(row)}" for name, column in standing.columns.items())
     differ = "" if row["settled"] else "figures not settled; "
     print_line(
         f"Concept {concept}: {row['name']}",
-        f"Used by {p.number(row['rows'])} {rows} (prevalence {percent(row['prevalence'])}, 95% interval "
+        f"Used by {number(row['rows'])} {rows} (prevalence {percent(row['prevalence'])}, 95% interval "
         f"{p.interval(row['prevalence_low'], row['prevalence_high'])}){cut}; "
         f"where it is used, it is {percent(row['strength'])} of the text (strength); "
         f"{differ}{times} chains; coherence {p.figure(row['coherence'])}. {_OVER_DRAWS}",
-        f"On average a draw uses {p.number(row['n_words'])} words for it.",
+        f"On average a draw uses {number(row['n_words'])} words for it.",
     )
     if row["leftover"]:
         print_line(standing.legend)
@@ -291,7 +291,7 @@ def convergence(result: Result, _: Any, form: str | None) -> None:
         return
     forms = {"R-hat": ("rhat", ".3f"), "ESS bulk": ("ess", ".0f"), "ESS tail": ("ess_tail", ".0f")}
     forms["Monte-Carlo error"] = "mcse", ".3g"
-    figures = {head: right(field, text=partial(p.number, form=digits)) for head, (field, digits) in forms.items()}
+    figures = {head: right(field, text=partial(number, form=digits)) for head, (field, digits) in forms.items()}
     print_table(table, {"quantity": left("label")} | figures)
     print_line(str(verdict(result)))
 

@@ -34,11 +34,7 @@ _FOUND_AGAIN = 0.5  # share of a concept's words that the new one must have
 def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what is needed to repeat the fit from its data and compare results."""
     sampled = model.sampled_
-    settings = {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in plain_settings(model.get_params()).items()
-        if name not in _NOT_OURS
-    }
+    settings = {name: one for name, one in plain_settings(model.get_params()).items() if name not in _NOT_OURS}
     table = model.concepts(_WORDS).rename(columns={"top_words": "words"})
     bits = (np.ascontiguousarray(one, "<f8") for one in (sampled.concept_word, sampled.trace_values["log_joint"]))
     return {

@@ -17,6 +17,7 @@ from scipy import stats
 from superwords.errors import InputError
 from superwords.study.pairs import CHOICE_FORMAT, concept_weights, dense, new_study
 from superwords.study.results import ATTENTION, LEVEL, exact_interval
+from superwords.tabular import shortened
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -99,7 +100,7 @@ def _document_tasks(
         own = own[weights[own, j - 1] >= _LEAST_WEIGHT]
         without = np.flatnonzero((weights[:, j - 1] == 0) & (weights.max(axis=1) >= _LEAST_WEIGHT))
         if len(own) == N_DOCUMENTS and len(without):
-            options = tuple(_excerpt(texts[d]) for d in (int(rng.choice(without)), *own))
+            options = tuple(shortened(texts[d], EXCERPT) for d in (int(rng.choice(without)), *own))
             if len(set(options)) == len(options):
                 yield Task(DOCUMENTS, j, QUESTIONS[DOCUMENTS], "", options)
 
@@ -117,15 +118,10 @@ def _label_tasks(
         others = {label for k, label in listed.items() if weights[d, k - 1] == 0 and label != name}
         if len(others) >= N_LABELS - 1:
             wrong = rng.choice(sorted(others), N_LABELS - 1, replace=False)
-            yield Task(LABELS, j, QUESTIONS[LABELS], _excerpt(texts[d]), (name, *map(str, wrong)))
+            yield Task(LABELS, j, QUESTIONS[LABELS], shortened(texts[d], EXCERPT), (name, *map(str, wrong)))
 
 
 KINDS = {"words": _word_tasks, "documents": _document_tasks, "labels": _label_tasks}
-
-
-def _excerpt(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= EXCERPT else plain[: plain.rfind(" ", 0, EXCERPT)] + " …"
 
 
 def build_choice_study(tasks: Sequence[Task], title: str, subject: str, per_person: int) -> dict[str, Any]:

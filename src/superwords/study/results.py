@@ -181,9 +181,5 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
 def interval(value: Interval | None) -> str:
     return "–" if value is None else f"{value[0]:.3f}–{value[1]:.3f}"

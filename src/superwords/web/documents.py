@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Collection
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from superwords.analysis.documents import one_document
 from superwords.analysis.tables import source_of_rows, sources
 from superwords.errors import InputError
 from superwords.search import discovery, index
-from superwords.tabular import plain, records
+from superwords.tabular import plain, records, shortened
 from superwords.text.checks import read_recipe
 from superwords.text.corpus import Corpus
 from superwords.text.sentences import sentence_spans
@@ -80,9 +78,7 @@ def document_passages(catalog: Catalog, document: int) -> Table:
     own, texts = catalog.listed(False).iloc[_passages_of(catalog, document)], catalog.corpus.texts
     own = own.assign(place=np.arange(1, len(own) + 1))
     if texts is not None:
-        begins = (texts[d][: 2 * BEGIN_CHARACTERS] for d in own["row"])
-        short = partial(textwrap.shorten, width=BEGIN_CHARACTERS + 1, placeholder=" …", break_on_hyphens=False)
-        own["begin"] = list(map(short, begins))
+        own["begin"] = [shortened(texts[d][: 2 * BEGIN_CHARACTERS], BEGIN_CHARACTERS) for d in own["row"]]
     columns = ["place"] if texts is None else ["place", "begin"]
     return _listed(catalog, own, *columns, sort="place", descending=False)
 
