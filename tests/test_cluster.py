@@ -165,7 +165,7 @@ class TestTwoWorkers:
     def test_a_worker_with_other_code_is_one_sentence(self, monkeypatch):
         from superwords.fitting import running
 
-        monkeypatch.setattr(running, "code_version", lambda: "another")
+        monkeypatch.setattr(running, "code_digest", lambda: "another")
         with pytest.raises(InputError, match="has another version of superwords"):
             ConceptModel(n_sweeps=60, progress=False, **SETTINGS).fit(some_counts())
 

@@ -154,7 +154,8 @@ def test_clouds_from_the_command_line(capsys, tmp_path) -> None:
 
 
 def test_all_pictures_have_a_name_of_their_own() -> None:
-    from superwords.cli.pages import file_part, pictures
+    from superwords.cli.pages import pictures
+    from superwords.files import file_part
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

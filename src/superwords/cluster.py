@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords.errors import ClusterError, InputError
 from superwords.machine import n_workers
-from superwords.storage.model_file import checksum
+from superwords.storage.model_file import code_digest
 
 AUTO = "auto"
 ANSWER_WITHIN = 10.0  # seconds in which an address must respond
@@ -137,7 +137,7 @@ class Cluster:
         try:
             while True:
                 for item in islice(rest, at_once - len(waiting)):
-                    waiting.append(self.watched(partial(call.remote, share, packed(item), code_version())))
+                    waiting.append(self.watched(partial(call.remote, share, packed(item), code_digest())))
                 if not waiting:
                     return
                 yield self.watched(partial(fetched, waiting.popleft()))
@@ -178,14 +178,8 @@ def _call(function: bytes, item: bytes, version: str) -> bytes:
         return packed(unpacked(function)(unpacked(item)))
 
 
-@cache
-def code_version() -> str:
-    """Return a fingerprint of this package's code: other code could give other bits."""
-    return checksum(*(source.read_bytes() for source in sorted(Path(__file__).parent.rglob("*.py")))).hex()
-
-
 def check_version(version: str) -> None:
-    if version != code_version():
+    if version != code_digest():
         problem = f"The machine {socket.gethostname()} of the cluster has another version of superwords"
         raise InputError(f"{problem}; install the same on all of them.")
 

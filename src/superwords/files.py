@@ -6,13 +6,14 @@ import errno
 import glob
 import os
 import platform
+import re
 import secrets
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from superwords.errors import InputError, StorageError
 
@@ -49,6 +50,11 @@ def write_atomic(target: Path, data: bytes) -> None:
     """Write a whole file at once."""
     with atomic_file(target) as file:
         file.write(data)
+
+
+def file_part(name: Any) -> str:
+    """Return what a column's name leaves for a file's name on any system."""
+    return re.sub(r"[^\w-]+", "-", str(name)).strip("-")[:60] or "column"
 
 
 def write_named(target: str | os.PathLike[str], data: bytes | str, what: str) -> Path:

@@ -17,7 +17,7 @@ from superwords.analysis import groups as groups_of_documents
 from superwords.analysis.dates import time_columns
 from superwords.analysis.documents import with_metadata
 from superwords.analysis.effects import outcome
-from superwords.analysis.tables import of_shown, sources
+from superwords.analysis.tables import by_word, of_shown, sources
 from superwords.errors import InputError, import_extra
 from superwords.files import atomic_path, write_atomic
 from superwords.tabular import csv_text, listed, plain, records, short
@@ -320,8 +320,7 @@ def pyldavis_input(model: Any) -> dict[str, Any]:
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to show in pyLDAvis.")
     corpus, words = model.corpus_, model.result_.summary.words
-    used = np.full((model.n_concepts_, corpus.n_words), _SMOOTHING)
-    used[words.concept, words.word] += words.documents
+    used = by_word(model.result_, words.documents).toarray() + _SMOOTHING
     lengths, weights = corpus.counts.sum(axis=1), model.result_.weights
     filled = np.flatnonzero((lengths > 0) & (weights.sum(axis=1) > 0))
     weights = weights[filled].toarray()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
 import threading
 import warnings
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, WIDTH, option
 from superwords.cli.printing import say
 from superwords.errors import InputError
+from superwords.files import file_part
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -145,8 +145,3 @@ def pictures(
         for column, pair in pairs.items():
             of_pair = partial(draw.group_clouds, model, column, concept, *pair)
             yield f"groups-{file_part(column)}-{concept:03d}", of_pair
-
-
-def file_part(name: str) -> str:
-    """Return what a column's name leaves for a file's name on any system."""
-    return re.sub(r"[^\w-]+", "-", str(name)).strip("-")[:60] or "column"

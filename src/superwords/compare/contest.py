@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import superwords
+from superwords.analysis.tables import by_word
 from superwords.compare import judging
 from superwords.compare.judging import OURS, Found, WordVectors
 from superwords.compare.peers import DRAWS, INSTALL, ITERATIONS, ON_DOCUMENTS, ON_WINDOWS, PEERS, Peer, Setting
@@ -29,9 +28,9 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.sampler.fold_in import Halves, make_halves, predict
 from superwords.sampler.leave_one_out import leave_one_out_counts
 from superwords.sampler.state import sizes_of
+from superwords.storage.model_file import code_digest
 from superwords.text.corpus import Corpus, documents_using
 
-PACKAGE = Path(superwords.__file__).parent
 WITHOUT, SHUFFLED = "without features", "shuffled features"
 FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
@@ -124,7 +123,7 @@ class Runs:
             weights = word_sets(model)[0]
             return {"weights": weights, "seconds": perf_counter() - start, **read(model)}
 
-        return self._kept(fit, _sources("**/*.py"), rows, [asked, key])
+        return self._kept(fit, code_digest(), rows, [asked, key])
 
     def peer(
         self, peer: Peer, rows: Corpus, setting: Setting, seed: int, halves: Halves | None = None, n_fits: int = 0
@@ -147,7 +146,7 @@ class Runs:
             predicts = [one.predict for one in (fitted, *others) if one.predict is not None]
             return found | {"predicted": np.mean([predict(halves) for predict in predicts], axis=0)}
 
-        made_by = metadata.version(peer.library) + _sources("compare/peers.py")
+        made_by = metadata.version(peer.library) + code_digest("compare/peers.py")
         asked = [peer.name, dict(setting), seed, iterations, n_fits]
         return self._kept(fit, made_by, rows, [asked, None if halves is None else _numbers(halves.first, *halves[1:])])
 
@@ -171,11 +170,6 @@ class Runs:
 
 def _numbers(matrix: Any, *more: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(one, np.int64) for one in (matrix.indptr, matrix.indices, matrix.data, *more)]
-
-
-@cache
-def _sources(pattern: str) -> str:
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(PACKAGE.glob(pattern)))).hexdigest()
 
 
 class Contest(NamedTuple):
@@ -332,9 +326,7 @@ def shuffled_features(corpus: Corpus, seed: int) -> np.ndarray | None:
 def word_sets(model: ConceptModel, value: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return weights, from a value per row of the summary's words (default: the score), and m_ji, the mean of draws."""
     summary = model.result_.summary
-    weights = np.zeros(model.concept_word_.shape)
-    value = summary.words.score if value is None else value
-    weights[summary.words.concept, summary.words.word] = value
+    weights = by_word(model.result_, summary.words.score if value is None else value).toarray()
     held = summary.alignment.held.mean(axis=0)
     return weights, model.concept_word_ * held[:, None]
 

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import sparse, stats
 
 from superwords.analysis.effects import RobustFit, effects, outcomes_of
-from superwords.analysis.tables import source_of_rows, sources
+from superwords.analysis.tables import of_sources, source_of_rows, sources
 from superwords.compare.contest import Arrays, Runs, Say
 from superwords.compare.judging import OURS, PARTNERS, alignment, reliability, top_sets
 from superwords.compare.peers import PEERS, Setting
@@ -110,7 +110,7 @@ class LabelStage:
 def by_document(corpus: Corpus, rows: np.ndarray) -> np.ndarray:
     """Sum the weights of a document's rows by their tokens; (D, T) with rows that sum to 1."""
     tokens = np.asarray(corpus.counts.sum(axis=1), dtype=float).ravel()
-    total = np.asarray(sparse.csr_array((tokens, (source_of_rows(corpus), np.arange(len(tokens))))) @ rows)
+    total = of_sources(corpus, tokens) @ rows
     return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
 

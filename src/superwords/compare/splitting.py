@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.tables import source_of_rows, sources
+from superwords.analysis.tables import of_sources, source_of_rows, sources
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
 from superwords.text.sentences import sentence_spans
@@ -89,8 +89,7 @@ def make_split(
 def as_documents(passages: Corpus) -> Corpus:
     """Return the same counts and sentences with whole documents as rows."""
     (ids, metadata), document = sources(passages), source_of_rows(passages)
-    rows = np.arange(len(document))
-    counts = sparse.csr_array(sparse.csr_array((np.ones(len(rows), np.int32), (document, rows))) @ passages.counts)
+    counts = sparse.csr_array(of_sources(passages).astype(np.int32) @ passages.counts)
     counts.sort_indices()
     return Corpus(
         counts,

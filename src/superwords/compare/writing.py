@@ -15,9 +15,9 @@ from superwords.compare.judging import OURS, SMOOTHING, WITH_PEOPLE, matched
 from superwords.compare.peers import DRAWS
 from superwords.errors import InputError
 from superwords.files import write_atomic
-from superwords.tabular import csv_text, records
+from superwords.tabular import csv_text, number, records
 from superwords.web.clouds import cloud_svg
-from superwords.web.html import html_table, whole_page
+from superwords.web.html import facts_list, html_table, whole_page
 
 Rows = list[dict[str, str]]
 CLOUD_PAIRS = 8
@@ -113,11 +113,11 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
 def page(comparison: Comparison) -> str:
     """Build one self-contained page: contests, each model's figures, the grid, and clouds."""
     tables, title = comparison.tables, "Concepts and topics compared"
-    facts = ""
+    facts = []
     for key, term in _FACTS.items():
         value = comparison.facts[key]
         text = f"{value:,}" if isinstance(value, int) else ", ".join(map(str, value)) if key == "seeds" else value
-        facts += f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>"
+        facts.append((term, text))
     grid = [
         {"model": row["model"], "setting": described(row["setting"]), "topics": f"{row['n_topics']:,}"}
         | {"words by": row["ranking"], "NPMI": f"{row['npmi']:.3f}"}
@@ -130,7 +130,7 @@ def page(comparison: Comparison) -> str:
         if name in tables
     ]
     body = [
-        f'<h1>{escape(title)}</h1>\n<dl class="facts">{facts}</dl>',
+        f"<h1>{escape(title)}</h1>\n{facts_list(*facts)}",
         *_paragraphs(comparison.lineup.left_out),
         "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
         "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
@@ -175,10 +175,6 @@ def _clouds(comparison: Comparison, peer: str) -> str:
     return heading + "".join(sections or ["<p>No word is held by both.</p>"])
 
 
-def _figure(value: float, form: str) -> str:
-    return "–" if pd.isna(value) else format(value, form)
-
-
 def label_rows(table: pd.DataFrame) -> Rows:
     """Return a table of measures for people: three digits, half an interval beside its mean."""
 
@@ -186,9 +182,9 @@ def label_rows(table: pd.DataFrame) -> Rows:
         if isinstance(row[name], str):
             return str(row[name])
         if name in ("topics", "seeds", "reported"):
-            return _figure(row[name], ".0f")
+            return number(row[name], ".0f")
         half = row.get(f"{name} ±")
-        return _figure(row[name], ".3f") + (f" ± {half:.3f}" if pd.notna(half) else "")
+        return number(row[name], ".3f") + (f" ± {half:.3f}" if pd.notna(half) else "")
 
     names = [str(name) for name in table if not str(name).endswith(" ±")]
     return [{name: cell(row, name) for name in names} for row in table.to_dict("records")]
@@ -203,7 +199,7 @@ def contest_rows(contests: pd.DataFrame) -> Rows:
             row[f"on {one['judged_on']}"] = f"{one['rate']:.2f} ({one['low']:.2f}–{one['high']:.2f})"
         row |= {"seeds": f"{main['lowest_seed']:.2f}–{main['highest_seed']:.2f}"}
         row |= {"NPMI": f"{main['first_npmi']:.3f} / {main['second_npmi']:.3f}"}
-        row |= {"p": "<0.0001" if main["p_value"] < 1e-4 else _figure(main["p_value"], ".4f")}
+        row |= {"p": "<0.0001" if main["p_value"] < 1e-4 else number(main["p_value"], ".4f")}
         rows.append(row | {"pairs": f"{main['n']:,}" + (f" (+{main['left_out']:,})" if main["left_out"] else "")})
     return rows
 
@@ -212,9 +208,9 @@ def model_rows(models: pd.DataFrame) -> Rows:
     """Return one row for each model, as people read it."""
     rows = []
     for row in models.to_dict("records"):
-        out = {name: _figure(row[key], form) for name, key, form in _MODEL_COLUMNS if key in row}
+        out = {name: number(row[key], form) for name, key, form in _MODEL_COLUMNS if key in row}
         is_known = row["model"] != OURS and pd.notna(row["ours ahead"])
         out["ours ahead"] = f"{row['ours ahead']:+.3f} ± {row['ours ahead, error']:.3f}" if is_known else "–"
-        out["seconds"] = "–" if row["model"] in (*CONTROLS, UNIGRAM) else _figure(row["seconds"], ",.1f")
+        out["seconds"] = "–" if row["model"] in (*CONTROLS, UNIGRAM) else number(row["seconds"], ",.1f")
         rows.append({"model": str(row["model"]), **out})
     return rows

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
+from superwords.analysis.tables import of_sources
 from superwords.features.specs import make_features, says_only_the_text
 from superwords.fitting.defaults import N_PILOTS
 from superwords.fitting.settings import make_starts
@@ -195,9 +196,7 @@ def frequent_words(corpus: Corpus) -> np.ndarray:
     """Return the words in at least `min_df` documents (or passages, as it was counted); all if none is."""
     presence = sparse.csr_array(corpus.counts > 0)
     if corpus.parent is not None and corpus.notes.get("min_df_counts") != "passages":
-        _, document = np.unique(corpus.parent, return_inverse=True)
-        member = sparse.csr_array((np.ones(len(document)), (document, np.arange(len(document)))))
-        presence = sparse.csr_array(member @ presence) > 0
+        presence = sparse.csr_array(of_sources(corpus) @ presence) > 0
     frequency = np.asarray(presence.sum(axis=0)).ravel()
     kept = np.flatnonzero(frequency >= corpus.notes.get("min_df", 1))
     return kept if len(kept) else np.arange(corpus.n_words)

@@ -20,7 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from superwords import cluster
-from superwords.cluster import code_version, packed, ray, unpacked
+from superwords.cluster import packed, ray, unpacked
 from superwords.errors import ClusterError, InputError
 from superwords.machine import n_workers
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
@@ -28,6 +28,7 @@ from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels, compile_here
 from superwords.sampler.records import Position, n_concepts
+from superwords.storage.model_file import code_digest
 
 _LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept
 _MOST_TIME = 0.03  # share of the time spent on it
@@ -173,7 +174,7 @@ def _follow(
     while True:
         worker = actor.remote()
         run = worker.run.options(num_returns="streaming", _generator_backpressure_num_objects=_MOST_WAITING)
-        sweeps = run.remote(code_version(), model, packed(task))
+        sweeps = run.remote(code_digest(), model, packed(task))
         has_begun = is_stopping = False
         try:
             while has_begun or not stop.is_set():  # before its first sweep it may still wait for a core

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from superwords.analysis.export import MOST_COMPARED, Export, Titled, add_word_table, latex_text, write_tables
 from superwords.errors import InputError
-from superwords.files import atomic_path, write_atomic
+from superwords.files import atomic_path, file_part, write_atomic
 from superwords.fitting.estimator import ConceptModel
 from superwords.paper.manifest import make_manifest
 from superwords.paper.methods import REFERENCES, methods_paragraph
@@ -91,16 +91,12 @@ def _write(source: Export, out: Path) -> list[Path]:
 
 def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:
     """Return the figures that the model's columns allow."""
-
-    def plain_name(column: Any) -> str:
-        return "".join(mark if mark.isalnum() else "_" for mark in str(column))
-
     out = {}
     for column in source.compared:
         if 2 <= source.model.corpus_.metadata[column].nunique() <= MOST_COMPARED:
-            out[f"prevalence_{plain_name(column)}"] = group_prevalence(source.model, column)
+            out[f"prevalence_{file_part(column)}"] = group_prevalence(source.model, column)
     if source.time is not None:
-        out[f"trends_{plain_name(source.time)}"] = small_multiples(source.model, source.time)
+        out[f"trends_{file_part(source.time)}"] = small_multiples(source.model, source.time)
     if "effects" in data:
         out["effects"] = effect_intervals(source.model, data["effects"])
     return out

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from superwords.posterior.traces import concept_trace, trace_values
 from superwords.posterior.word_sets import WordSets, co_membership, word_sets
 from superwords.sampler.model import Prior
 from superwords.storage import cache
-from superwords.storage.model_file import Choice, checksum
+from superwords.storage.model_file import Choice, checksum, code_digest
 from superwords.text.corpus import Corpus
 
 _DENSE_WEIGHTS = 50_000_000
@@ -167,10 +166,4 @@ class Result:
         """Return a digest of all that the summary is computed from."""
         counts, alpha_pi = self.corpus.counts, repr(self.prior.alpha_pi)
         arrays = (one.tobytes() for one in (self.order, counts.indptr, counts.indices, counts.data))
-        return checksum(_code(), self.spaced.digest(), alpha_pi, *arrays).hex()
-
-
-@lru_cache
-def _code() -> bytes:
-    """Return a digest of the code that summaries are computed by."""
-    return checksum(*(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
+        return checksum(code_digest("posterior/*.py"), self.spaced.digest(), alpha_pi, *arrays).hex()

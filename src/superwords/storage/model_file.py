@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -286,6 +287,12 @@ def checksum(*values: Any) -> bytes:
         out.update(f"{len(content)} ".encode())
         out.update(content)
     return out.digest()
+
+
+@cache
+def code_digest(pattern: str = "**/*.py") -> str:
+    """Return a digest of this package's code, or of a part of it: other code could give other bits."""
+    return checksum(*(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob(pattern)))).hex()
 
 
 @contextmanager

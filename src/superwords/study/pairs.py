@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from superwords.analysis.tables import ranked_words
+from superwords.analysis.tables import by_word, ranked_words
 from superwords.compare.peers import live_topics, topic_model
 from superwords.errors import InputError
 from superwords.files import write_named
@@ -112,8 +112,7 @@ def concept_uses(model: ConceptModel) -> np.ndarray:
     words, table = model.result_.summary.words, model.concepts(0)
     is_asked = np.zeros(model.n_concepts_, bool)
     is_asked[table["concept"] - 1] = ~table["leftover"].to_numpy(dtype=bool)
-    uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
-    uses[words.concept, words.word] = words.documents
+    uses = by_word(model.result_, words.documents).toarray()
     # A draw that does not find the concept does not use the word for it.
     found = model.result_.summary.alignment.found * is_asked
     return uses * (found if found.any() else np.ones(len(found)))[:, None]

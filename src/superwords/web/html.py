@@ -60,6 +60,13 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
     return fill(_read("page.html"), policy=policy, title=title, style=Html(style), body=Html(body))
 
 
+def facts_list(*rows: tuple[str, str | None]) -> Html:
+    """Return facts that are known."""
+    known = ((term, text) for term, text in rows if text is not None)
+    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in known)
+    return Html(f'<dl class="facts">{inside}</dl>')
+
+
 def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> Html:
     """Return a table with these heads above rows that are HTML already."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)

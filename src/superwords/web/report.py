@@ -116,7 +116,7 @@ class Report:
             if len(values):
                 dates = [(f"From {column}", str(values.min())), (f"To {column}", str(values.max()))]
         empty, rows = corpus.notes.get("empty_documents") or [], self.rows.capitalize()
-        return _facts_list(
+        return html.facts_list(
             ("Corpus", name),
             *dates,
             (rows, f"{corpus.n_documents:,}"),
@@ -306,13 +306,6 @@ def _picture(draw: Callable[..., Any], *given: Any) -> str:
     return f"data:image/png;base64,{data}"
 
 
-def _facts_list(*rows: tuple[str, str | None]) -> Html:
-    """Return facts that are known."""
-    known = ((term, text) for term, text in rows if text is not None)
-    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in known)
-    return Html(f'<dl class="facts">{inside}</dl>')
-
-
 def _settings(model: ConceptModel) -> Html:
     """Return every setting that was used, and for values the program chose, that it did."""
     schedule, corpus = model.schedule_, model.corpus_
@@ -322,7 +315,7 @@ def _settings(model: ConceptModel) -> Html:
     least, why = f"{notes.get('min_df')} {notes.get('min_df_counts', 'documents')}", notes.get("min_df_chosen")
     n_features, n_known = data.Y.shape[1], int(data.known.sum())
     features = f"{n_features:,} features of {n_known:,} of the {len(data.known):,} words" if n_features else "none"
-    return _facts_list(
+    return html.facts_list(
         ("Unit of analysis", str(unit)),
         ("Every word is in at least", (f"{least} ({why})" if why else least) if "min_df" in notes else None),
         ("Word features", features),
