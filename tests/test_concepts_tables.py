@@ -193,7 +193,7 @@ def test_an_unknown_concept_is_refused(concept):
 
 @pytest.mark.parametrize("n", [-1, "x", 2.5, True])
 def test_numbers_of_words_that_are_none_are_refused(n):
-    with pytest.raises(InputError, match=r"is not a number of words; give a whole number of at least 0"):
+    with pytest.raises(InputError, match=r"^n=.+ is not a whole number of at least 0\.$"):
         planted_model().top_words(1, n)
 
 

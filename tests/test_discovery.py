@@ -115,14 +115,14 @@ def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda model: model.diverse(0), "not a number of documents"),
+        (lambda model: model.diverse(0), "is not a whole number"),
         (lambda model: model.diverse(2, among=["nobody"]), "there is no document 'nobody'"),
         (lambda model: model.diverse(2, among="doc 1"), "give their ids in a list"),
         (lambda model: model.diverse(2, among=[]), "names no document"),
         (lambda model: model.diverse(2, among=model.words()), "no column 'document'"),
         (lambda model: model.recommend(), "No judgement is given"),
         (lambda model: model.recommend(["doc 1"], ["doc 1"]), "both liked and disliked"),
-        (lambda model: model.recommend(["doc 1"], n=-1), "not a number of documents"),
+        (lambda model: model.recommend(["doc 1"], n=-1), "is not a whole number"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_sentence(call, message):

@@ -119,7 +119,7 @@ def test_a_picture_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     figure = plots.histogram([1, 2], "n")
     with pytest.raises(InputError, match=r"must end in \.png, \.svg or \.pdf"):
         plots.save_figure(figure, tmp_path / "x.jpg")
-    with pytest.raises(InputError, match="could not be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         plots.save_figure(figure, tmp_path / "nowhere" / "x.png")
 
 

@@ -145,7 +145,7 @@ def test_it_is_written_whole_or_not_at_all(tmp_path) -> None:
     out = write_report(planted_model(), tmp_path / "report.html")
     assert out.read_text(encoding="utf-8").endswith("</html>\n")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(InputError, match="could not be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_report(planted_model(), tmp_path / "no" / "report.html")
 
 

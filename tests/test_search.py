@@ -111,7 +111,7 @@ def test_an_empty_query_is_refused_in_one_sentence(query, said):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True])
 def test_a_number_of_documents_that_is_none_is_refused(n):
-    with pytest.raises(InputError, match="not a number of documents"):
+    with pytest.raises(InputError, match="is not a whole number"):
         themed().search("apple", n=n)
 
 

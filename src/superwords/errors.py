@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
 NO_VALUE: Any = object()
@@ -103,6 +104,18 @@ class ClusterError(InputError):
 
 class InterruptedFitError(InputError):
     """Signal that sampling was stopped early; the message explains how to continue."""
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """Return a parameter as an int; raise InputError if it is not a number from `least` on."""
+    if not is_whole(value) or value < least:
+        raise InputError(f"is not a whole number of at least {least}", name, value)
+    return int(value)
 
 
 def import_extra(module: str, what: str, extra: str, instead: str = "") -> Any:

@@ -57,13 +57,20 @@ def file_part(name: Any) -> str:
     return re.sub(r"[^\w-]+", "-", str(name)).strip("-")[:60] or "column"
 
 
+@contextmanager
+def writing(what: str, target: Path) -> Iterator[None]:
+    """Raise InputError, which says what cannot be written where, if the system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{what} cannot be written to {str(target)!r}: {error.strerror or error}.") from error
+
+
 def write_named(target: str | os.PathLike[str], data: bytes | str, what: str) -> Path:
     """Write a whole file at once; raise InputError, which says what the file is, if that fails."""
     path = Path(target)
-    try:
+    with writing(f"The {what}", path):
         write_atomic(path, data.encode("utf-8") if isinstance(data, str) else data)
-    except OSError as error:
-        raise InputError(f"The {what} {str(path)!r} could not be written: {error.strerror or error}.") from None
     return path
 
 

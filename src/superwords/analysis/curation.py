@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, Proposal, checked_name
-from superwords.analysis.tables import concept_index, is_whole
-from superwords.errors import InputError, StorageError
+from superwords.analysis.tables import concept_index
+from superwords.errors import InputError, StorageError, is_whole
 from superwords.posterior.alignment import find_partners, rematch
 from superwords.posterior.result import Result
 from superwords.posterior.summary import summarize

@@ -14,7 +14,7 @@ import pandas as pd
 
 from superwords.analysis.dates import TimeScale, as_years, time_scale
 from superwords.analysis.groups import OTHER, named_column
-from superwords.errors import InputError, import_extra
+from superwords.errors import InputError, import_extra, whole_number
 
 MIN_GROUP = 5
 CURVES = ("poly", "bs", "cs")
@@ -213,8 +213,7 @@ def _prepared(
     metadata: pd.DataFrame, used: Sequence[Any], factors: set[str], min_group: int
 ) -> tuple[pd.DataFrame, dict[str, TimeScale], list[str]]:
     """Return the complete cases: dates centred and scaled, text as groups."""
-    if isinstance(min_group, bool) or not isinstance(min_group, int) or min_group < 1:
-        raise InputError(f"min_group={min_group!r} is not a number of documents; give 1 or more.")
+    whole_number("min_group", min_group)
     raw, times = {}, set()
     for name in used:
         values, is_group = metadata[name], str(name) in factors

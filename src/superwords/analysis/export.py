@@ -19,7 +19,7 @@ from superwords.analysis.documents import with_metadata
 from superwords.analysis.effects import outcome
 from superwords.analysis.tables import by_word, of_shown, sources
 from superwords.errors import InputError, import_extra
-from superwords.files import atomic_path, write_atomic
+from superwords.files import atomic_path, write_atomic, writing
 from superwords.tabular import csv_text, listed, plain, records, short
 from superwords.text.corpus import row_name
 
@@ -290,7 +290,7 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
         raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
     source = Export(model, **options)
     _library(kind)
-    try:
+    with writing("The tables", out):
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind in SUFFIXES:
             printed, names = kind in PRINTED, list(source.makers) if table == ALL else [table]
@@ -310,8 +310,6 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
         else:
             content = {table: records(source.table(table))}
         write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The tables cannot be written to {str(out)!r}: {error.strerror or error}.") from error
     return [out]
 
 

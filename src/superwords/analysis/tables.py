@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis import prevalence
-from superwords.errors import InputError
+from superwords.errors import InputError, is_whole, whole_number
 from superwords.posterior import resampling
 from superwords.posterior.alignment import LEAST_OVERLAP, TYPICAL, adding, handful, normalised, overlaps
 from superwords.posterior.intervals import interval, weighted_mean
@@ -53,11 +53,6 @@ def concept_index(result: Result, concept: Any) -> int:
     if int(concept) in result.away:
         raise InputError(f"Concept {concept} {result.away[int(concept)]}; restore it to see it on its own.")
     return int(concept) - 1
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
@@ -332,16 +327,9 @@ def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
     >>> set(model.top_words(1, n=3)) <= set(model.corpus_.vocabulary)
     True
     """
-    most = whole_number(n, "words", least=0)
+    most = whole_number("n", n, least=0)
     rows = used_words(result)[concept_index(result, concept)]
     return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:most]]]
-
-
-def whole_number(n: Any, things: str, least: int = 1) -> int:
-    """Return a count as an int; raise InputError if it is not one."""
-    if not is_whole(n) or n < least:
-        raise InputError(f"n={n!r} is not a number of {things}; give a whole number of at least {least}.")
-    return int(n)
 
 
 def vocabulary_table(result: Result) -> pd.DataFrame:

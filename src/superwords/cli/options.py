@@ -143,12 +143,12 @@ def check_output(path: Path, whole: bool = False) -> None:
         raise InputError(f"{str(path)!r} cannot be written: permission denied.")
     if not whole:
         return
+    from superwords.files import writing
+
     trial = folder / f".{path.name}.checkpoint.{'0' * 16}.tmp"  # no longer name is needed
-    try:
+    with writing("The model", path):
         trial.touch()
         trial.unlink()
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
 
 
 def load_result(path: Path) -> Result:

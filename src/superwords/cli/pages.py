@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, WIDTH, option
 from superwords.cli.printing import say
 from superwords.errors import InputError
-from superwords.files import file_part
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -93,6 +92,7 @@ def clouds(
 
     The figures: prevalence by group, a map of the documents, coherence by exclusivity, histograms and traces.
     """
+    from superwords.files import writing
     from superwords.fitting.estimator import load
     from superwords.plots.style import FORMATS, save_figure
 
@@ -101,10 +101,8 @@ def clouds(
         if one not in FORMATS:
             raise InputError(f"A picture cannot be written as {one!r}; give one of {', '.join(FORMATS)}.")
     model = load(model_file)
-    try:
+    with writing("Pictures", out):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The folder {str(out)!r} cannot be made: {error.strerror}.") from None
     n_pictures = 0
     for name, draw in pictures(model, concept, groups or [], width):
         # A script without a font is drawn anyway, with one warning.
@@ -122,6 +120,7 @@ def pictures(
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each picture and the function that draws it; check what was asked for first."""
     from superwords.analysis.tables import concept_index
+    from superwords.files import file_part
     from superwords.plots import model_plots as draw
 
     if model.n_concepts_ == 0:

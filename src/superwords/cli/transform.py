@@ -153,6 +153,7 @@ def _new_corpus(model: ConceptModel, documents: Documents, languages: Any, unit:
 def _weigh(model: ConceptModel, corpus: Corpus, tell: Any) -> Any:
     """Return the weights of documents, summed over their passages; report unknown words."""
     from superwords.analysis.tables import source_shares
+    from superwords.text.corpus import counted_rows
 
     with warnings.catch_warnings():
         # Its warnings are printed below.
@@ -164,8 +165,7 @@ def _weigh(model: ConceptModel, corpus: Corpus, tell: Any) -> Any:
         tell(f"Words unknown to the model, not counted: {unknown.n_tokens:,} ({examples}, …).")
     if corpus.parent is not None:
         weights = source_shares(corpus) @ weights
-        rows = f"{corpus.n_documents:,} passages of {weights.shape[0]:,} documents"
-        tell(f"Read as {rows} (--unit document reads documents whole).")
+        tell(f"Read as {counted_rows(corpus)} (--unit document reads documents whole).")
     if n_empty := int((weights.sum(axis=1) == 0).sum()):
         tell(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.")
     return weights

@@ -20,7 +20,7 @@ from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.result import Result
 from superwords.posterior.summary import USED_BY
 from superwords.tabular import number, points, records
-from superwords.text.corpus import Corpus, n_sources, row_name
+from superwords.text.corpus import Corpus, counted_rows, n_sources, row_name
 
 FOUND_BY = "found by"  # a column: how many of the chains
 _FOUND_AGAIN = "found again"  # a column: in how many of the pilots
@@ -70,9 +70,7 @@ def fitted_groups(corpus: Corpus) -> list[str]:
 
 def counted(result: Result) -> str:
     """Return how many concepts there are, in how many documents, or passages of how many documents."""
-    corpus = result.corpus
-    of = "" if corpus.parent is None else f" of {n_sources(corpus):,} documents"
-    return f"{_concepts(len(result.shown))} in {corpus.n_documents:,} {row_name(corpus)}{of}"
+    return f"{_concepts(len(result.shown))} in {counted_rows(result.corpus)}"
 
 
 def _concepts(number: int) -> str:

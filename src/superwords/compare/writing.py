@@ -13,8 +13,7 @@ import pandas as pd
 from superwords.compare.contest import CONTROLS, UNIGRAM, Comparison, described
 from superwords.compare.judging import OURS, SMOOTHING, WITH_PEOPLE, matched
 from superwords.compare.peers import DRAWS
-from superwords.errors import InputError
-from superwords.files import write_atomic
+from superwords.files import write_atomic, writing
 from superwords.tabular import csv_text, number, records
 from superwords.web.clouds import cloud_svg
 from superwords.web.html import facts_list, html_table, whole_page
@@ -95,12 +94,10 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
         files[f"{name}.csv"] = csv_text(table)
     files["compare.json"] = json.dumps(as_json(comparison), ensure_ascii=False)
     files["compare.html"] = page(comparison)
-    try:
+    with writing("The comparison", folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             write_atomic(folder / name, content.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from None
     return [folder / name for name in files]
 
 

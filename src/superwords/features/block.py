@@ -124,13 +124,6 @@ def check_any_known(values: np.ndarray, source: str) -> None:
         raise InputError(f"None of the {len(values)} words is known to {source}; check how its words are spelled.")
 
 
-def check_n_components(n_components: Any) -> int:
-    is_whole = isinstance(n_components, int | np.integer) and not isinstance(n_components, bool)
-    if not is_whole or n_components < 1:
-        raise InputError(f"n_components is {n_components!r}; give a whole number of at least 1.")
-    return int(n_components)
-
-
 def check_vocabulary(vocabulary: Sequence[str]) -> list[str]:
     if isinstance(vocabulary, str):
         raise InputError("The vocabulary is one string; give a list of words.")

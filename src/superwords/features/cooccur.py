@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from superwords.errors import InputError
-from superwords.features.block import WordFeatures, check_n_components, project
+from superwords.errors import InputError, whole_number
+from superwords.features.block import WordFeatures, project
 from superwords.text.corpus import Corpus
 
 WEIGHTINGS = ("ppmi", "log")
@@ -43,7 +43,7 @@ def cooccurrence(
     >>> features.cooccurrence(corpus, n_components=1).shape
     (4, 1)
     """
-    n_components = check_n_components(n_components)
+    n_components = whole_number("n_components", n_components)
     presence = presence_matrix(corpus, context)
     occurrences = np.asarray(presence.sum(axis=0)).ravel()
     used = np.flatnonzero(occurrences > 0)

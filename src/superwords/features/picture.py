@@ -19,8 +19,8 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 from scipy import fft
 
-from superwords.errors import InputError
-from superwords.features.block import WordFeatures, check_n_components, check_vocabulary, find_word, project, read_table
+from superwords.errors import InputError, whole_number
+from superwords.features.block import WordFeatures, check_vocabulary, find_word, project, read_table
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
@@ -65,7 +65,7 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
     >>> features.pictures(folder, ["apple", "boat", "pear"]).shape
     (3, 1)
     """
-    words, n_components = check_vocabulary(vocabulary), check_n_components(n_components)
+    words, n_components = check_vocabulary(vocabulary), whole_number("n_components", n_components)
     by_name = picture_paths(table_or_folder)
     paths = {i: found for i, word in enumerate(words) if (found := find_word(by_name, word))}
     if len(paths) < 2:

@@ -16,12 +16,11 @@ from typing import Any, TextIO
 import numpy as np
 import pandas as pd
 
-from superwords.errors import InputError
+from superwords.errors import InputError, whole_number
 from superwords.features.block import (
     WordFeatures,
     check_any_known,
     check_matrix,
-    check_n_components,
     check_vocabulary,
     find_word,
     project,
@@ -169,7 +168,7 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     >>> from superwords import features
     >>> Y = features.embeddings("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
     """
-    words, n_components = check_vocabulary(vocabulary), check_n_components(n_components)
+    words, n_components = check_vocabulary(vocabulary), whole_number("n_components", n_components)
     raw = encode_with(str(name_or_folder), words)
     # The length of a vector reflects how common a word is, not its meaning.
     length = np.linalg.norm(raw, axis=1)

@@ -24,14 +24,14 @@ from superwords.analysis import themes as theming
 from superwords.analysis import verdict as agreement
 from superwords.analysis import words as word_tables
 from superwords.cluster import joined
-from superwords.errors import InputError
+from superwords.errors import InputError, whole_number
 from superwords.fitting import binding as bound
 from superwords.fitting import defaults, folding, on_request
 from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.forecast import Forecast, check_memory
 from superwords.fitting.pilots import NOTE, run_pilots
 from superwords.fitting.running import in_threads, on_cluster, run_chains
-from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
+from superwords.fitting.settings import check_model, make_schedule, make_seed
 from superwords.fitting.shards import sample_shards
 from superwords.fitting.starting import prepare, start_chains
 from superwords.machine import n_workers
@@ -43,7 +43,7 @@ from superwords.storage import model as storage
 from superwords.storage.arrays import construct
 from superwords.storage.model_file import Choice, translate_corruption
 from superwords.tabular import lines_as_html
-from superwords.text.corpus import n_sources, row_name
+from superwords.text.corpus import counted_rows
 
 _CONCEPTS, _WORDS = 5, 6  # of a printed model
 
@@ -360,9 +360,7 @@ class ConceptModel(FittedModel):
         if not self.__sklearn_is_fitted__():
             return super().__repr__(N_CHAR_MAX)
         corpus = self.corpus_
-        rows = f"{corpus.n_documents:,} {row_name(corpus)}"
-        if corpus.parent is not None:
-            rows += f" of {n_sources(corpus):,} documents"
+        rows = counted_rows(corpus)
         if not self.result_.has_concepts:
             done = min(chain.sweep for chain in self.chains_)
             return f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."

@@ -23,11 +23,10 @@ from superwords.analysis.curation import merged
 from superwords.analysis.effects import Outcomes, folded_outcomes
 from superwords.analysis.tables import source_shares, sources
 from superwords.cluster import current, joined, packed, spread, unpacked
-from superwords.errors import InputError, import_extra
-from superwords.files import atomic_path, write_atomic
+from superwords.errors import InputError, import_extra, whole_number
+from superwords.files import atomic_path, write_atomic, writing
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.on_request import numbers_now
-from superwords.fitting.settings import whole_number
 from superwords.machine import n_workers
 from superwords.sampler.compiling import one_at_a_time
 from superwords.sampler.fold_in import fold_in
@@ -253,14 +252,12 @@ def write_parts(
     """
     import_extra("pyarrow", "A Parquet file", "parquet")
     recorded, file = json.dumps(dict(key), sort_keys=True).encode(), folder / KEY_FILE
-    try:
+    with writing("Parts", folder):
         folder.mkdir(exist_ok=True)
         if not (file.exists() and file.read_bytes() == recorded):
             if any(folder.iterdir()):
                 raise InputError(f"{folder} is not empty and holds no parts of these weights; give another folder.")
             write_atomic(file, recorded)
-    except OSError as error:
-        raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error
     corpus = model.corpus_
     reading = {"unit": unit, "recipe": corpus.notes["recipe"], "vocabulary": corpus.vocabulary, "keep_texts": False}
     # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.

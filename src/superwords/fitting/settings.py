@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.cluster import check_cluster
-from superwords.errors import InputError
+from superwords.errors import InputError, is_whole, whole_number
 from superwords.features.specs import check_spec, is_spec
 from superwords.machine import n_workers
 from superwords.posterior.draws import Schedule
@@ -249,16 +249,10 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
     return values
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"is not a whole number of at least {least}", name, value)
-    return int(value)
-
-
 def check_seed(random_state: Any) -> None:
     """Raise if this is not a seed, without drawing from a generator."""
-    is_whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
-    if not is_whole and not isinstance(random_state, np.random.Generator | np.random.RandomState | None):
+    is_seed = is_whole(random_state) and random_state >= 0
+    if not is_seed and not isinstance(random_state, np.random.Generator | np.random.RandomState | None):
         raise InputError("is not a seed", "random_state", random_state, "give a whole number of at least 0, or None")
 
 

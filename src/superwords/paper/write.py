@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from superwords.analysis.export import MOST_COMPARED, Export, Titled, add_word_table, latex_text, write_tables
 from superwords.errors import InputError
-from superwords.files import atomic_path, file_part, write_atomic
+from superwords.files import atomic_path, file_part, write_atomic, writing
 from superwords.fitting.estimator import ConceptModel
 from superwords.paper.manifest import make_manifest
 from superwords.paper.methods import REFERENCES, methods_paragraph
@@ -41,7 +41,7 @@ def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list
     out, source = Path(folder), Export(model, **options)
     if len(model.concepts(0)) == 0:
         raise InputError("The model has no concepts, so there is nothing to write about.")
-    try:
+    with writing("The paper", out):
         for path in (out, out / "tables", out / "figures"):
             path.mkdir(parents=True, exist_ok=True)
         with warnings.catch_warnings():  # a glyph missing in all fonts is drawn as a box
@@ -50,8 +50,6 @@ def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list
         digests = {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
         manifest = json.dumps(make_manifest(model, digests), indent=1, ensure_ascii=False)
         write_atomic(out / "manifest.json", manifest.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The paper cannot be written to {str(out)!r}: {error.strerror or error}.") from error
     return [*files, out / "manifest.json"]
 
 

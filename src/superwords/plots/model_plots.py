@@ -20,7 +20,7 @@ from superwords.analysis.dates import as_years
 from superwords.analysis.design import CURVES
 from superwords.analysis.groups import by_group, group_values, named_column
 from superwords.analysis.over_time import time_curves
-from superwords.analysis.tables import concept_index, concept_names, concept_table
+from superwords.analysis.tables import concept_index, concept_names, leftovers
 from superwords.analysis.verdict import plain_quantities
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -156,9 +156,8 @@ class Labels:
     """Labels of concepts in figures: number, name, and a mark if not reliable."""
 
     def __init__(self, model: ConceptModel) -> None:
-        table = concept_table(model.result_, 0)
-        self.doubtful = set(table.loc[table["leftover"].astype(bool), "concept"])
-        self.names = dict(zip(table["concept"], table["name"]))
+        self.doubtful = set((np.flatnonzero(leftovers(model.result_)) + 1).tolist())
+        self.names = dict(enumerate(concept_names(model.result_), 1))
 
     def __call__(self, concept: Any) -> str:
         return f"{concept}. {self.names[concept]}{style.MARK if concept in self.doubtful else ''}"

@@ -120,10 +120,10 @@ class Result:
         draw, row = np.divmod(np.repeat(np.arange(len(kept.total)), np.diff(kept.ptr)), self.corpus.n_documents)
         return draw, row
 
-    def drawn_weights(self, values: np.ndarray | None = None) -> list[sparse.csr_array]:
-        """Return (D, J) of each draw: the shares n_dj / N_d of documents' tokens, or other values in their places."""
+    def drawn_weights(self) -> list[sparse.csr_array]:
+        """Return (D, J) of each draw: the shares n_dj / N_d of documents' tokens."""
         kept, shape = self.summary.memberships, (self.corpus.n_documents, self.n_concepts)
-        values, out = kept.weight.astype(float) if values is None else values, []
+        values, out = kept.weight.astype(float), []
         for t in range(len(self.summary.alignment.chain)):
             ptr = kept.ptr[t * shape[0] : (t + 1) * shape[0] + 1]
             part = slice(ptr[0], ptr[-1])

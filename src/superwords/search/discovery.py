@@ -20,8 +20,8 @@ from sklearn.preprocessing import normalize
 
 from superwords.analysis.documents import concept_profiles, expected_words
 from superwords.analysis.prevalence import once
-from superwords.analysis.tables import of_shown, whole_number
-from superwords.errors import InputError
+from superwords.analysis.tables import of_shown
+from superwords.errors import InputError, whole_number
 from superwords.posterior.result import Result
 from superwords.search.index import Catalog, catalog, search_index
 
@@ -102,7 +102,7 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     covers.data = 1 - (1 - np.clip(weights.data, 0.0, 1.0)) ** _PLACES
     shares = np.asarray(weights.mean(axis=0)).ravel()
     value = shares / max(float(shares.sum()), 1e-12)
-    chosen = _greedy(covers, value, whole_number(n, "documents"), np.ones(len(rows), bool))
+    chosen = _greedy(covers, value, whole_number("n", n), np.ones(len(rows), bool))
     table = [
         {"document": documents.ids[d], "adds": gain, "title": documents.titles[d], **_because(documents, adds)}
         for d, gain, adds in ((rows[best], gain, adds) for best, gain, adds in chosen)
@@ -178,7 +178,7 @@ def recommend(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any]
     worth = _DIVERSITY * worth / max(float(worth.max(initial=0.0)), 1e-12)
     others = np.isin(np.arange(len(probability)), taste.judged, invert=True)
     base = (1 - _DIVERSITY) * probability
-    chosen = _greedy(documents.weights, worth, whole_number(n, "documents"), others, base)
+    chosen = _greedy(documents.weights, worth, whole_number("n", n), others, base)
     table = [
         {
             "document": documents.ids[d],

@@ -17,8 +17,8 @@ from sklearn.preprocessing import normalize
 
 from superwords.analysis.documents import expected_words, mean_weights, telling_passage, titles
 from superwords.analysis.prevalence import once
-from superwords.analysis.tables import automatic_names, of_sources, sources, top_words, whole_number
-from superwords.errors import InputError
+from superwords.analysis.tables import automatic_names, of_sources, sources, top_words
+from superwords.errors import InputError, whole_number
 from superwords.posterior.result import Result
 from superwords.search.terms import bm25, find_words, inverse_document_frequency, query_terms, read_terms
 from superwords.text.languages import meaningful_nouns, stop_words
@@ -166,7 +166,7 @@ class Search:
 
     def hits(self, n: int) -> pd.DataFrame:
         """Return the table of `search` with the rows of the passages."""
-        order = np.argsort(-self.score, kind="stable")[: whole_number(n, "documents")]
+        order = np.argsort(-self.score, kind="stable")[: whole_number("n", n)]
         best = order[self.score[order] > 0]
         table = pd.DataFrame([self._hit(int(d)) for d in best], columns=pd.Index([*COLUMNS, "row"]))
         return table.assign(score=self.score[best].astype(float))

@@ -77,14 +77,11 @@ class Corpus:
         return "document" if self.parent is None else str(self.notes.get("recipe", {}).get("unit", "document"))
 
     def __repr__(self) -> str:
-        rows = f"{self.n_documents:,} {row_name(self)}"
-        if self.parent is not None:
-            rows += f" of {n_sources(self):,} documents"
         columns = ", ".join(map(str, self.metadata.columns)) or "none"
         words = ", ".join(self.vocabulary[:8]) + (", …" if self.n_words > 8 else "")
         kept = "kept" if self.texts is not None else "not kept"
         return (
-            f"Corpus of {rows}: {self.n_words:,} different words, {self.n_tokens:,} in all.\n"
+            f"Corpus of {counted_rows(self)}: {self.n_words:,} different words, {self.n_tokens:,} in all.\n"
             f"Words: {words}\nMetadata: {columns}. Texts are {kept}."
         )
 
@@ -288,6 +285,12 @@ def row_name(corpus: Corpus) -> str:
 def n_sources(corpus: Corpus) -> int:
     """Return how many documents the rows were cut from: as many as there are rows if they were not cut."""
     return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+
+
+def counted_rows(corpus: Corpus) -> str:
+    """Return how many rows a corpus has: "360 documents", or "8,440 passages of 30 documents"."""
+    of = "" if corpus.parent is None else f" of {n_sources(corpus):,} documents"
+    return f"{corpus.n_documents:,} {row_name(corpus)}{of}"
 
 
 def documents_using(counts: sparse.csr_array) -> np.ndarray:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages, passage_length, threshold, word_method, words_to_drop
-from superwords.text.corpus import Corpus, n_sources
+from superwords.text.corpus import Corpus, counted_rows, n_sources
 from superwords.text.files import few, files_of, is_missing
 from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.sentences import LONGEST_TOKEN
@@ -300,10 +300,7 @@ def _document_languages(language: str | Sequence[str], documents: Documents) -> 
 
 def corpus_lines(corpus: Corpus) -> list[str]:
     """Return lines to report about a corpus before it is modelled."""
-    rows = f"{corpus.n_documents:,} documents"
-    if corpus.parent is not None:
-        rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
-        rows += ' (unit "document" would keep documents whole)'
+    rows = counted_rows(corpus) + (' (unit "document" would keep documents whole)' if corpus.parent is not None else "")
     notes, lines = corpus.notes, [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
     if n_read := notes.get("words_read"):
         lines.append(f"The model reads {notes['words_used'] / n_read:.0%} of the {n_read:,} running words.")
