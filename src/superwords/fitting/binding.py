@@ -16,7 +16,6 @@ from superwords.storage.model_file import Choice
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 Model = TypeVar("Model")
-_RETURNS = "    Returns\n    -------\n    ConceptModel\n\n"
 
 
 def table(
@@ -67,8 +66,14 @@ def _signed(
     parameters = [first.replace(name="self", annotation=first.empty), *others, *new]
     annotation = returns or signature.return_annotation
     method.__signature__ = inspect.Signature(parameters, return_annotation=annotation)
-    before, mark, after = (method.__doc__ or "").partition("    Examples\n")
-    if "    Returns\n" not in before:
-        kind = f"{returns}\n        The model itself." if returns else str(annotation).removeprefix("pd.")
-        method.__doc__ = f"{before}    Returns\n    -------\n    {kind}\n\n{mark}{after}"
+    return with_returns(method)
+
+
+def with_returns(method: Any) -> Any:
+    """Add to a method's docstring what it returns, as its signature has it, where it does not say more."""
+    before, mark, after = (inspect.getdoc(method) or "").partition("Examples\n")
+    if mark and "Returns\n" not in before:
+        kind = str(inspect.signature(method).return_annotation).removeprefix("pd.")
+        more = "\n    The model itself." if kind == "ConceptModel" else ""
+        method.__doc__ = f"{before}Returns\n-------\n{kind}{more}\n\n{mark}{after}"
     return method

@@ -163,10 +163,6 @@ class ConceptModel(FittedModel):
             Vectors by which rows are clustered for the start, NaN where unknown. None: the features of the row's
             words. "wordllama": also `features.text_vectors` of its text, for short texts in English.
 
-        Returns
-        -------
-        ConceptModel
-
         Examples
         --------
         >>> from superwords import ConceptModel
@@ -212,10 +208,6 @@ class ConceptModel(FittedModel):
         n_sweeps : int
             Further sweeps of each chain.
 
-        Returns
-        -------
-        ConceptModel
-
         Examples
         --------
         >>> model.advance(10).chains_[0].sweep
@@ -255,10 +247,6 @@ class ConceptModel(FittedModel):
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file.
 
-        Returns
-        -------
-        ConceptModel
-
         Examples
         --------
         >>> model.resume() is model
@@ -290,10 +278,6 @@ class ConceptModel(FittedModel):
             Which draws to keep: those that every table is computed from (with the traces of all), or all.
         texts : bool
             Whether to keep the texts, to quote from.
-
-        Returns
-        -------
-        Path
 
         Examples
         --------
@@ -443,10 +427,6 @@ class ConceptModel(FittedModel):
         choices : sequence of Choice
             As `choices_` holds them.
 
-        Returns
-        -------
-        ConceptModel
-
         Examples
         --------
         >>> model.choose([]).choices_
@@ -458,10 +438,6 @@ class ConceptModel(FittedModel):
 
     def undo(self) -> ConceptModel:
         """Take the last decision back.
-
-        Returns
-        -------
-        ConceptModel
 
         Examples
         --------
@@ -479,10 +455,6 @@ class ConceptModel(FittedModel):
             Its number.
         language : str
             That of the name, as a code.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -539,6 +511,7 @@ class ConceptModel(FittedModel):
 for _name, _method in list(vars(ConceptModel).items()):
     if inspect.isfunction(_method):  # those of other modules too, for `help`
         _method.__name__, _method.__qualname__ = _name, f"ConceptModel.{_name}"
+        bound.with_returns(_method)
 
 
 def take_choices(model: ConceptModel, earlier: ConceptModel) -> None:
