@@ -49,6 +49,9 @@ def test_effects_take_groups_clusters_and_predictions(saved, capsys):
     assert "Predicted: the share of documents that use the concept" in out
     assert "party=" in run(capsys, "effects", saved, "party", "--reference", "party=").err
     assert "There is no column 'who'" in run(capsys, "effects", saved, "party", "--cluster-by", "who").err
+    export = ("export", saved, "effects", "--formula", "party", "-o", saved.parent / "effects.csv")
+    for name in ("--cluster-by", "--cluster"):
+        assert "There is no column 'who'" in run(capsys, *export, name, "who").err
 
 
 def test_effects_say_how_many_documents_are_left_out(capsys, tmp_path):

@@ -21,7 +21,7 @@ from superwords.analysis.tables import by_word, of_shown, sources
 from superwords.errors import InputError, import_extra
 from superwords.files import atomic_path, write_atomic, writing
 from superwords.tabular import csv_text, listed, plain, records, short
-from superwords.text.corpus import row_name
+from superwords.text.corpus import fitted_groups, row_name
 
 SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".tex", "docx": ".docx"}
 # One file holds several tables: a workbook has sheets, a document has captions.
@@ -136,8 +136,8 @@ class Export:
     cluster: str | None = None
 
     def __post_init__(self) -> None:
-        known = self.model.corpus_.notes.get("groups") if self.groups is None else self.groups
-        self.groups = [known] if isinstance(known, str) else list(known or [])
+        given = fitted_groups(self.model.corpus_) if self.groups is None else self.groups
+        self.groups = [given] if isinstance(given, str) else list(given)
         self.time = self.time or next(iter(time_columns(self.model.corpus_.metadata)), None)
 
     @property

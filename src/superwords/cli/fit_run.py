@@ -23,7 +23,7 @@ from superwords.analysis import words
 from superwords.analysis.curation import held
 from superwords.cli.options import PARAMETERS, as_option, check_output, wrong_use
 from superwords.cli.printing import busy, print_json, print_line, print_steps, say, warnings_as_notices
-from superwords.cli.views import concepts_page, counted, fitted_groups, print_concepts
+from superwords.cli.views import concepts_page, counted, print_concepts
 from superwords.cluster import leave_at_once
 from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
@@ -36,6 +36,7 @@ from superwords.storage import model as storage
 from superwords.storage.checkpoint import Checkpoint
 from superwords.storage.model_file import ModelFile, is_model_file
 from superwords.tabular import plain, records
+from superwords.text.corpus import fitted_groups
 from superwords.text.files import digest
 from superwords.text.read import group_columns
 

@@ -117,7 +117,9 @@ WIDTH = option("Width of the picture in mm: 85 for a column, 170 for a page.", 1
 GROUP_COLUMNS = option("Columns of groups.", None, "--groups", shown="those of the fit")
 TIME_COLUMN = option("A column of dates or years.", None, "--time", shown="the first")
 FORMULA = option('Of the effects, such as "party + date".', None, "--formula", metavar="FORMULA")
-AUTHOR_COLUMN = option("The column of authors, for the effects.", None, "--cluster")
+_AUTHORS = "A column of authors or sources, whose documents are not independent."
+AUTHOR_COLUMN = option(_AUTHORS, None, "--cluster-by", metavar="COLUMN")
+AUTHOR_COLUMN_TOO = option(_AUTHORS, None, "--cluster-by", "--cluster", metavar="COLUMN")  # as it was called first
 
 
 def only_one(options: Mapping[str, Any]) -> str | None:

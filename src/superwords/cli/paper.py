@@ -27,7 +27,7 @@ def export(
     groups: list[str] | None = o.GROUP_COLUMNS,
     time: str | None = o.TIME_COLUMN,
     formula: str | None = o.FORMULA,
-    cluster: str | None = o.AUTHOR_COLUMN,
+    cluster_by: str | None = o.AUTHOR_COLUMN_TOO,
     quiet: bool = o.QUIET,
     as_json: bool = o.AS_JSON,
 ) -> None:
@@ -55,7 +55,7 @@ def export(
     from superwords.analysis.export import export as write_results
 
     model = o.load_model(model_file)
-    asked = {"groups": groups or None, "time": time, "formula": formula, "cluster": cluster}
+    asked = {"groups": groups or None, "time": time, "formula": formula, "cluster": cluster_by}
     written = write_results(model, output, format, table, **asked)
     if as_json:
         print_json({"files": [str(path) for path in written]})
@@ -69,7 +69,7 @@ def write(
     groups: list[str] | None = o.GROUP_COLUMNS,
     time: str | None = o.TIME_COLUMN,
     formula: str | None = o.FORMULA,
-    cluster: str | None = o.AUTHOR_COLUMN,
+    cluster_by: str | None = o.AUTHOR_COLUMN_TOO,
     quiet: bool = o.QUIET,
     as_json: bool = o.AS_JSON,
 ) -> None:
@@ -79,14 +79,14 @@ def write(
     references.bib, and manifest.json, which `superwords verify` checks by fitting the model again.
 
     \b
-    superwords write model.sw -o paper --groups party --formula "party + date" --cluster speaker
+    superwords write model.sw -o paper --groups party --formula "party + date" --cluster-by speaker
     superwords verify paper/manifest.json speeches.csv
     """
     from superwords.paper.write import write_paper
 
     model = o.load_model(model_file)
     with busy("writing tables and figures", quiet):
-        files = write_paper(model, output, groups=groups or None, time=time, formula=formula, cluster=cluster)
+        files = write_paper(model, output, groups=groups or None, time=time, formula=formula, cluster=cluster_by)
     if as_json:
         print_json({"files": [str(path) for path in files]})
     elif not quiet:

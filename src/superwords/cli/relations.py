@@ -136,7 +136,7 @@ def effects(
     ),
     only: list[str] | None = option("Use the documents of these groups only.", metavar="COLUMN=GROUP,GROUP"),
     min_group: int = option("Groups of fewer documents are pooled as other.", _MIN_GROUP),
-    cluster_by: str | None = option("Authors or sources, whose documents are not independent.", metavar="COLUMN"),
+    cluster_by: str | None = o.AUTHOR_COLUMN,
     concept: int | None = option("One concept only."),
     picture: Path | None = o.PICTURE,
     width: float = o.WIDTH,

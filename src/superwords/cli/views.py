@@ -20,7 +20,7 @@ from superwords.posterior.alignment import TYPICAL
 from superwords.posterior.result import Result
 from superwords.posterior.summary import USED_BY
 from superwords.tabular import number, points, records
-from superwords.text.corpus import Corpus, counted_rows, n_sources, row_name
+from superwords.text.corpus import counted_rows, fitted_groups, n_sources, row_name
 
 FOUND_BY = "found by"  # a column: how many of the chains
 _FOUND_AGAIN = "found again"  # a column: in how many of the pilots
@@ -61,11 +61,6 @@ class Standing:
         """Print what the mark means, if one of these concepts has it."""
         if self._leftover.loc[list(shown)].any():
             print_line(self.legend)
-
-
-def fitted_groups(corpus: Corpus) -> list[str]:
-    """Return the columns that were given to `fit` as groups."""
-    return [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
 
 
 def counted(result: Result) -> str:

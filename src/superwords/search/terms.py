@@ -20,7 +20,7 @@ from scipy import sparse
 from superwords.analysis.documents import document_labels
 from superwords.analysis.tables import sources
 from superwords.errors import InputError
-from superwords.text.corpus import Corpus
+from superwords.text.corpus import Corpus, fitted_groups
 
 K1, B = 1.2, 0.75  # as in FTS5's own bm25()
 STEMMED, AS_WRITTEN = "porter unicode61", "unicode61"
@@ -130,8 +130,8 @@ class TextIndex:
         database = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, database.close)
         ids, metadata = sources(self.corpus)
-        groups = [name for name in self.corpus.notes.get("groups", []) if name in metadata]
-        columns = [ids, document_labels(self.corpus), *(map(str, metadata[name]) for name in groups)]
+        groups = (map(str, metadata[name]) for name in fitted_groups(self.corpus))
+        columns = [ids, document_labels(self.corpus), *groups]
         _fill(database, "said", self.corpus.texts or [], tokenizer_of(self.corpus))
         _fill(database, "labels", map(" · ".join, zip(*columns)), AS_WRITTEN)
         return database

@@ -293,6 +293,11 @@ def counted_rows(corpus: Corpus) -> str:
     return f"{corpus.n_documents:,} {row_name(corpus)}{of}"
 
 
+def fitted_groups(corpus: Corpus) -> list[Any]:
+    """Return the columns that were given to `fit` as groups."""
+    return [name for name in corpus.notes.get("groups", []) if name in corpus.metadata]
+
+
 def documents_using(counts: sparse.csr_array) -> np.ndarray:
     """Return (V) how many documents use a word, of counts without stored zeros, as a corpus's are."""
     return np.bincount(counts.indices, minlength=counts.shape[1])

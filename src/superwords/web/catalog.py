@@ -21,7 +21,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.alignment import TYPICAL
 from superwords.search.terms import TextIndex
-from superwords.text.corpus import row_name
+from superwords.text.corpus import fitted_groups, row_name
 from superwords.web.bounded import BoundedModel
 from superwords.web.tables import COLUMNS, Column, Table
 
@@ -146,7 +146,7 @@ class Catalog:
         Other columns count if they have a few groups only.
         """
         found: dict[str, list[str]] = {}
-        chosen = [name for name in self.corpus.notes.get("groups", []) if name in self.corpus.metadata]
+        chosen = fitted_groups(self.corpus)
         for column in dict.fromkeys([*chosen, *self.corpus.metadata.columns]):
             values = group_values(self.corpus.metadata[column]).dropna()
             try:

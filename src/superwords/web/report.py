@@ -19,7 +19,7 @@ from superwords.files import write_named
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots import model_plots
 from superwords.plots.style import figure_bytes
-from superwords.text.corpus import n_sources
+from superwords.text.corpus import fitted_groups, n_sources
 from superwords.web import concepts, html, relations
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_svg
@@ -150,7 +150,7 @@ class Report:
         """Return the given columns; by default those of the fit, or the first that divides the documents."""
         known = list(self.catalog.group_columns)
         if not asked:
-            fitted = [str(name) for name in self.corpus.notes.get("groups") or [] if str(name) in known]
+            fitted = [str(name) for name in fitted_groups(self.corpus) if str(name) in known]
             return fitted or known[:1]
         columns = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
         for column in columns:
