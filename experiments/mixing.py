@@ -22,6 +22,7 @@ from superwords.plots import traces
 from superwords.posterior.alignment import HANDFUL, Usage, find_partners, usage_of
 from superwords.posterior.draws import Kept
 from superwords.posterior.traces import statistic
+from superwords.posterior.word_sets import on_in_concepts
 from superwords.progress import Progress, Watcher
 from superwords.text.corpus import Corpus
 
@@ -214,30 +215,23 @@ def partners(model: ConceptModel) -> pd.DataFrame:
     The weighted Jaccard of two partners, Σ min / Σ max of the shares of documents that have a word on and that use it,
     must be at least `PARTNER`.
     """
-    usage = []
+    described, shares = [], []
     for chain in model.draws_.chains:
-        found = usage_of(chain[-1])
-        usage.append(_of_concepts(found, np.flatnonzero(found.holders > HANDFUL)))
+        draw, usage = chain[-1], usage_of(chain[-1])
+        often = np.flatnonzero(usage.holders > HANDFUL)
+        described.append(Usage(usage.holders[often], usage.used[often]).description)
+        counts = (on_in_concepts(draw.state, draw.tokens.pair > 0) + usage.used).astype(float)
+        shares.append(sparse.csr_array(sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ counts)[often])
     table = pd.DataFrame(np.eye(len(STARTS)), index=list(STARTS), columns=list(STARTS))
     for a, b in permutations(range(len(STARTS)), 2):
-        of = find_partners(*(one.description for one in (usage[a], usage[b]))).of
+        of = find_partners(described[a], described[b]).of
         paired = np.flatnonzero(of >= 0)
-        alike = weighted_jaccard(_of_concepts(usage[a], paired), _of_concepts(usage[b], of[paired]))
+        alike = weighted_jaccard(shares[a][paired], shares[b][of[paired]])
         table.iloc[a, b] = float((alike >= PARTNER).sum() / len(of)) if len(of) else 0.0
     return table
 
 
-def weighted_jaccard(one: Usage, other: Usage) -> np.ndarray:
+def weighted_jaccard(one: sparse.csr_array, other: sparse.csr_array) -> np.ndarray:
     """Return the weighted Jaccard index of each concept with the one in its place in the other draw."""
-    shares = [
-        sparse.csr_array(sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ (usage.on + usage.used).astype(float))
-        for usage in (one, other)
-    ]
-    least, most = (
-        np.asarray(part.sum(axis=1)).ravel() for part in (shares[0].minimum(shares[1]), shares[0].maximum(shares[1]))
-    )
+    least, most = (np.asarray(part.sum(axis=1)).ravel() for part in (one.minimum(other), one.maximum(other)))
     return np.asarray(least / np.where(most > 0, most, 1.0))
-
-
-def _of_concepts(usage: Usage, concepts: np.ndarray) -> Usage:
-    return Usage(usage.holders[concepts], usage.on[concepts], usage.used[concepts])

@@ -254,7 +254,7 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
         likely=sparse.csc_array(often(index.likely)),
         near=sparse.csr_array(sparse.block_diag([index.near] * COPIES)),
     )
-    result.remember(search_index=many, documents_searched=documents)
+    result.computed.update(search_index=many, documents_searched=documents)
     try:
         search(result, texts[0])
         seconds = []
@@ -263,7 +263,7 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
             search(result, text)
             seconds.append(process_time() - start)
     finally:
-        result.remember(search_index=index, documents_searched=known)
+        result.computed.update(search_index=index, documents_searched=known)
     return len(documents.ids), np.array(seconds)
 
 

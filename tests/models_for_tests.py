@@ -106,8 +106,8 @@ def with_parts(model, **parts):
     """The same model with other parts of its result."""
     changed = copy.copy(model)
     changed.__dict__["result_"] = copy.copy(model.result_)
-    for name in ("leftovers", "reported_draws", "_concept_mixing"):
-        changed.result_.__dict__.pop(name, None)
-    changed.result_.remember(**parts)
+    changed.result_.computed = {}
+    for name, part in parts.items():
+        setattr(changed.result_, name, part)
     changed.corpus_ = changed.result_.corpus
     return changed

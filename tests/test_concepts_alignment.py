@@ -71,7 +71,6 @@ def test_words_that_are_on_without_use_make_no_partners():
 def test_used_words_are_on_words_with_tokens():
     usage = usage_of(kept([{0: {0: 2, 1: 0}}, {0: {1: 3}}, {}], 3))
     assert usage.holders.tolist() == [2]
-    assert usage.on.toarray().tolist() == [[1, 2, 0]]
     assert usage.used.toarray().tolist() == [[1, 1, 0]]
 
 
@@ -101,7 +100,8 @@ def test_the_summary_is_what_a_slow_loop_gives():
         if partner >= 0:
             weights.append(gathered.alignment.weight[s])
             holders.append(usage.holders[partner])
-            on.append(usage.on.toarray()[partner] / usage.holders[partner])
+            has_on = on_in_concepts(draw.state, draw.tokens.pair > 0).toarray()[partner]
+            on.append(has_on / usage.holders[partner])
             used.append(usage.used.toarray()[partner] / usage.holders[partner])
     rows = gathered.words.concept == j
     word = gathered.words.word[rows]

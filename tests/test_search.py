@@ -160,7 +160,7 @@ def test_stop_words_are_no_reason_for_a_hit():
 def test_counts_without_texts_are_searched_by_their_vocabulary():
     model = planted_model()
     result = replace(model.result_, corpus=replace(model.corpus_, texts=None))
-    result.remember(best_draw=model.best_draw_)
+    result.best_draw = model.best_draw_
     hits = searching.search(result, "word9", n=3)
     assert hits["words"].iloc[0] == ["word9"]
     assert set(hits["passage"]) == {""}

@@ -98,7 +98,7 @@ def test_sampling_on_is_exact_and_says_no_more_of_it(tmp_path):
 def test_partners_are_united_and_others_are_not():
     def usage(*sets):
         used = sparse.csr_array(np.array([[5.0 * (i in one) for i in range(6)] for one in sets]))
-        return Usage(np.full(len(sets), 5), used, used)
+        return Usage(np.full(len(sets), 5), used)
 
     first, second, third = united_concepts([usage({0, 1}, {2, 3}), usage({2, 3}, {0, 1}), usage({4, 5}, {0, 1})])
     assert first.tolist() == [0, 1]

@@ -18,6 +18,7 @@ from superwords import ConceptModel, Corpus, InputError, load
 from superwords.posterior import draws
 from superwords.storage import cache
 from superwords.storage.draws import Kept
+from superwords.storage.model_file import ModelFile
 
 TABLES = {
     "concepts": lambda m: m.concepts(),
@@ -302,6 +303,21 @@ def test_the_file_of_the_draws_may_go_while_they_are_read(files, straight, tmp_p
     load(files["spaced"]).save(path)
     same_draws(model.draws_, planted_model().draws_)
     same_everything(model.advance(20), straight)
+
+
+def test_saving_all_draws_holds_few_of_them(files, tmp_path, monkeypatch):
+    """Draws wait in memory for a transaction only while they are few, also when a whole file is written."""
+    add_draw, waiting = ModelFile.add_draw, []
+
+    def counted(file, *row):
+        add_draw(file, *row)
+        waiting.append(len(file._waiting))
+
+    monkeypatch.setattr("superwords.storage.model_file._MOST_WAITING", 0)  # as when those that wait are many
+    monkeypatch.setattr(ModelFile, "add_draw", counted)
+    again = load(load(files["all"]).save(tmp_path / "again.sw", draws="all"))
+    assert waiting == [0] * len(planted_model().draws_)
+    same_draws(again.draws_, planted_model().draws_)
 
 
 def n_draws_in_memory():

@@ -98,9 +98,10 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     names, about = sampled.names | proposed | decided.names, decided.descriptions
     result = replace(sampled, names=names, away=away, themes=decided.themes, descriptions=about, choices=choices)
     result.sampled = sampled
-    as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
+    as_sampled = {"spaced", "best_draw", "consensus_draw", "co_membership", "word_sets"}
     as_sampled |= {"trace_values"} | (set() if away else {"summary", "concept_trace", "weights"})
-    result.remember(**{name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)})
+    for name in as_sampled & set(vars(sampled)):  # as far as they are computed
+        setattr(result, name, getattr(sampled, name))
     if away:
         into = decided.columns(sampled.n_concepts)
         size = np.bincount(into[into >= 0], minlength=1)
@@ -111,7 +112,7 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         # How characteristic a word is of a concept does not depend on decisions about other concepts.
         words = sampled.summary.words
         everywhere = np.bincount(words.word, words.documents, sampled.corpus.n_words)[summary.words.word]
-        result.remember(summary=summary._replace(words=summary.words._replace(everywhere=everywhere)))
+        result.summary = summary._replace(words=summary.words._replace(everywhere=everywhere))
     return result
 
 

@@ -132,10 +132,10 @@ def once(function: Callable[[Result], Computed]) -> Callable[[Result], Computed]
     """Compute what a function returns once for each result."""
 
     @wraps(function)
-    def kept(result: Result) -> Computed:
-        if function.__name__ not in result.__dict__:
-            result.remember(**{function.__name__: function(result)})
-        return result.__dict__[function.__name__]
+    def kept(result: Result) -> Any:
+        if function.__name__ not in result.computed:
+            result.computed[function.__name__] = function(result)
+        return result.computed[function.__name__]
 
     return kept
 

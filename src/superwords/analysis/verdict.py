@@ -77,20 +77,19 @@ class Verdict:
     def _of_error(self) -> str:
         if not self.is_judged:
             return f"The Monte-Carlo error is not known: {self.reason}." if self.n_listed else ""
-        parts = [
+        judged = (
             f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: those of each chain lie "
             f"in the 95% intervals of the others). {self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} "
             "reliable (found again and settled)"
-        ]
-        if not self.converged:
-            return f"{parts[0]}, too few: {self.reason}. The intervals include the differences between the chains."
-        parts[0] += f": R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
-        parts[0] += f" (log joint density: R-hat {self.rhat_log_joint:.2f})."
-        if self.rhat > GOOD_RHAT:
-            parts.append(f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains.")
-        if self.n_settled < self.n_listed:
-            parts.append("The intervals of the others include the differences between the chains.")
-        return " ".join(parts)
+        )
+        if self.converged:
+            judged += f": R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
+            judged += f" (log joint density: R-hat {self.rhat_log_joint:.2f})."
+        else:
+            judged += f", too few: {self.reason}."
+        if not self.converged or self.rhat > GOOD_RHAT or self.n_settled < self.n_listed:
+            judged += " The intervals include the differences between the chains."
+        return judged
 
 
 def _diagnostics(traces: np.ndarray, is_cached: bool) -> np.ndarray:

@@ -20,7 +20,7 @@ from superwords.errors import InputError
 from superwords.fitting.folding import in_blocks
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
-from superwords.posterior.alignment import Usage, find_partners, longer, united_places, usage_of
+from superwords.posterior.alignment import Usage, find_partners, unite, usage_of
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
@@ -127,15 +127,11 @@ def _united(
 def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:
     """Return for each shard the numbers of its concepts among all; partners share one."""
     places: list[np.ndarray] = []
-    together = Usage(np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2)))
+    together = Usage(np.zeros(0), sparse.csr_array((0, shards[0].used.shape[1])))
     for usage in shards:
-        partners = find_partners(together.description, usage.description)
-        place, put = united_places(partners.of, len(usage.holders))
+        *united, place = unite(*together, *usage, find_partners(together.description, usage.description).of)
+        together = Usage(*united)
         places.append(place.astype(np.int32))
-        holders = np.bincount(place, usage.holders, put.shape[0])
-        holders[: len(together.holders)] += together.holders
-        both = [longer(a, put.shape[0]) + put @ b for a, b in zip(together[1:], usage[1:])]
-        together = Usage(holders, *map(sparse.csr_array, both))
     return places
 
 

@@ -15,13 +15,13 @@ draws, and every draw is matched with them once more.
 from __future__ import annotations
 
 from itertools import pairwise, permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from superwords.posterior.draws import Draws, Kept
-from superwords.posterior.word_sets import on_in_concepts, used_in_concepts
+from superwords.posterior.word_sets import used_in_concepts
 from superwords.sampler.records import n_concepts
 
 LEAST_OVERLAP = 0.5
@@ -35,7 +35,6 @@ class Usage(NamedTuple):
     """What the documents that use a draw's concepts do with them; a document uses a concept if n_dj > 0."""
 
     holders: np.ndarray  # (J) documents that use the concept
-    on: sparse.csr_array  # (J, V) of these, documents with the word on
     used: sparse.csr_array  # (J, V) of these, documents with tokens of the word imputed to the concept
 
     @property
@@ -62,9 +61,9 @@ def handful(n_rows: int) -> float:
 def usage_of(draw: Kept) -> Usage:
     """Count the documents that use each concept, and their words; pairs without a token (u_dj = 0) do not count."""
     state, in_use = draw.state, draw.tokens.pair > 0
-    on, used = on_in_concepts(state, in_use), used_in_concepts(state, draw.tokens, in_use)
+    used = used_in_concepts(state, draw.tokens, in_use)
     used.eliminate_zeros()
-    return Usage(np.bincount(state.concept[in_use], minlength=n_concepts(state)), on, used)
+    return Usage(np.bincount(state.concept[in_use], minlength=n_concepts(state)), used)
 
 
 def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partners:
@@ -84,28 +83,28 @@ def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partn
     return Partners(of, overlap)
 
 
-def united_places(of: np.ndarray, n_concepts: int) -> tuple[np.ndarray, sparse.csr_array]:
-    """Return the place of each further concept in a list: its partner's (`of`), or a new one at the end.
+def unite(
+    rows: np.ndarray, matrix: sparse.csr_array, more_rows: np.ndarray, more: Any, of: np.ndarray
+) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
+    """Add the documents (J) and words (J, V) of further concepts to those of their partners (`of`), or at the end.
 
-    The second value is the matrix (list, concepts) that sums the concepts' rows by their places.
+    The third value has the place of each further concept.
     """
-    place = np.full(n_concepts, -1)
+    place = np.full(len(more_rows), -1)
     place[of[of >= 0]] = np.flatnonzero(of >= 0)
     new = place < 0
     place[new] = len(of) + np.arange(new.sum())
-    return place, adding(place, len(of) + int(new.sum()))
+    n_new = int(new.sum())
+    put = adding(place, len(of) + n_new)
+    longer = sparse.vstack([matrix, sparse.csr_array((n_new, matrix.shape[1]))], format="csr")
+    rows = np.concatenate([rows, np.zeros(n_new)]) + put @ more_rows
+    return rows, sparse.csr_array(longer + put @ more), place
 
 
 def adding(place: np.ndarray, n_places: int, values: np.ndarray | None = None) -> sparse.csr_array:
     """Return the matrix (places, n) that sums the rows of another by their places, weighted by `values`."""
     values = np.ones(len(place)) if values is None else values
     return sparse.csr_array((values, (place, np.arange(len(place)))), shape=(n_places, len(place)))
-
-
-def longer(matrix: sparse.csr_array, n_rows: int) -> sparse.csr_array:
-    """Return the matrix with empty rows added up to `n_rows`."""
-    more = sparse.csr_array((n_rows - matrix.shape[0], matrix.shape[1]))
-    return sparse.csr_array(sparse.vstack([matrix, more], format="csr"))
 
 
 def normalised(score: sparse.csr_array) -> sparse.csc_array:
@@ -229,12 +228,9 @@ def _united(chains: list[_Described]) -> tuple[sparse.csr_array, np.ndarray, np.
     for c in np.argsort(-agreement, kind="stable"):
         one = chains[c]
         of = find_partners(normalised(total), one.description).of
-        place, put = united_places(of, len(one.rows))
-        n_new = put.shape[0] - len(of)
-        found = np.concatenate([found, np.zeros((n_new, len(chains)), bool)])
+        rows, total, place = unite(rows, total, one.rows, one.description, of)
+        found = np.pad(found, ((0, len(rows) - len(found)), (0, 0)))
         found[place, c] = True
-        rows = np.concatenate([rows, np.zeros(n_new)]) + put @ one.rows
-        total = sparse.csr_array(longer(total, put.shape[0]) + put @ one.description)
     return total, rows, found
 
 
@@ -310,5 +306,5 @@ def _merged_draw(
         if len(own):
             row[own] = own[0]
             place[a] = int(own[0])
-    unite = adding(row, len(row))
-    return Usage(unite @ usage.holders, usage.on, unite @ usage.used).description, place
+    together = adding(row, len(row))
+    return Usage(together @ usage.holders, together @ usage.used).description, place

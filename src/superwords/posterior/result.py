@@ -42,15 +42,12 @@ class Result:
     is_cached: bool = False  # keep the summary in the user's cache folder, as for a model with a file
     descriptions: dict[int, str] = field(default_factory=dict)  # sentences that were proposed, by id
     choices: Sequence[Choice] = ()  # as a model file has them; names, away, themes, descriptions follow
+    computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # by functions, each once
 
     @property
     def has_concepts(self) -> bool:
         """Whether any draw was kept."""
         return len(self.draws) > 0
-
-    def remember(self, **parts: Any) -> None:
-        """Take over parts that were computed earlier, such as those of a model file."""
-        self.__dict__.update(parts)
 
     @cached_property
     def spaced(self) -> Draws:

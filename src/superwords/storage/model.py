@@ -73,12 +73,12 @@ def write(
         raise StorageError(f"There is no folder {str(path.parent)!r} to save the model in.")
     parts = {"version": __version__, **plain_parts(model, texts)} | ({} if run is None else {_RUN: [dict(run)]})
     try:
-        with atomic_path(path) as temporary, closing(ModelFile.create(temporary)) as file, file.transaction():
+        with atomic_path(path) as temporary, closing(ModelFile.create(temporary)) as file:
             for name, value in parts.items():
                 file.put(name, value)
             for chain in draws:
                 chain.copy_to(file)
-            file.add_choices(model.choices_)
+            file.add_choices(model.choices_)  # and the draws that still wait
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise StorageError(f"The model cannot be written to {str(path)!r}: {reason}.") from error
@@ -307,7 +307,7 @@ def _sampled(stored: Stored) -> Result:
     fields = stored.corpus, stored.order, stored.chains[0].prior, Draws(stored.draws)
     sampled = Result(*fields, pilots=stored.pilots, is_cached=True)
     if stored.concept_trace and not all(one.has_all for one in stored.draws):
-        sampled.remember(concept_trace=stored.concept_trace)  # over all kept draws
+        sampled.concept_trace = stored.concept_trace  # over all kept draws
     return sampled
 
 
