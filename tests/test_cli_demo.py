@@ -15,8 +15,7 @@ from scripts.letters import SUBJECTS, TREND, WORDING, as_table, make_letters
 from superwords.cli.demo import print_next_steps, print_recipes
 from superwords.cli.main import main
 from superwords.demo import load_demo
-from superwords.demo.letters import load_letters
-from superwords.demo.run import PICTURES, TEXT, TOGETHER, run_demo, without_artists
+from superwords.demo.run import PICTURES, TEXT, TOGETHER, load_letters, run_demo, without_artists
 
 LETTERS = make_letters()
 

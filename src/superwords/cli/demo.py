@@ -58,8 +58,7 @@ def demo(
     """
     if which not in DEMOS:
         raise typer.BadParameter(f"The demo {which!r} is not known; choose one of {', '.join(DEMOS)}.")
-    from superwords.demo.letters import DATE, GROUP, load_letters, run_letters
-    from superwords.demo.run import run_demo
+    from superwords.demo.run import DATE, GROUP, load_letters, run_demo, run_letters
     from superwords.web.report import write_report
 
     start, progress = perf_counter(), False if quiet else "auto"

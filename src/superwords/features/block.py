@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
+from superwords.text.checks import check_unique_words
 
 Found = TypeVar("Found")
 
@@ -124,18 +125,6 @@ def check_any_known(values: np.ndarray, source: str) -> None:
         raise InputError(f"None of the {len(values)} words is known to {source}; check how its words are spelled.")
 
 
-def check_vocabulary(vocabulary: Sequence[str]) -> list[str]:
-    if isinstance(vocabulary, str):
-        raise InputError("The vocabulary is one string; give a list of words.")
-    words = list(vocabulary)
-    if not words:
-        raise InputError("The vocabulary is empty; give at least one word.")
-    for i, word in enumerate(words):
-        if not isinstance(word, str):
-            raise InputError(f"Word {i} of the vocabulary is {word!r}; give every word as a string.")
-    return words
-
-
 def spellings(word: str) -> Iterator[str]:
     """Yield the word as given, then in other cases and with underscores."""
     plain = unicodedata.normalize("NFC", word).strip()
@@ -175,7 +164,7 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
            [ 1.],
            [nan]])
     """
-    words = check_vocabulary(vocabulary)
+    words = check_unique_words(vocabulary)
     name = str(source) if isinstance(source, (str, Path)) else "The table"
     frame = read_table(source, name, word).dropna(subset=[word])
     cells = frame.drop(columns=[word])

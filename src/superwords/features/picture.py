@@ -20,7 +20,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from scipy import fft
 
 from superwords.errors import InputError, whole_number
-from superwords.features.block import WordFeatures, check_vocabulary, find_word, project, read_table
+from superwords.features.block import WordFeatures, find_word, project, read_table
+from superwords.text.checks import check_unique_words
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
@@ -65,7 +66,7 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
     >>> features.pictures(folder, ["apple", "boat", "pear"]).shape
     (3, 1)
     """
-    words, n_components = check_vocabulary(vocabulary), whole_number("n_components", n_components)
+    words, n_components = check_unique_words(vocabulary), whole_number("n_components", n_components)
     by_name = picture_paths(table_or_folder)
     paths = {i: found for i, word in enumerate(words) if (found := find_word(by_name, word))}
     if len(paths) < 2:

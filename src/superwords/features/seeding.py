@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import check_vocabulary, find_word, read_table, scale
+from superwords.features.block import find_word, read_table, scale
+from superwords.text.checks import check_unique_words
 from superwords.text.files import few
 
 STRENGTH = 1.0
@@ -45,7 +46,7 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
            [nan, nan],
            [ 1.,  0.]])
     """
-    words = check_vocabulary(vocabulary)
+    words = check_unique_words(vocabulary)
     found, missing = find_seeds(groups, words)
     if missing:
         warnings.warn(f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=2)

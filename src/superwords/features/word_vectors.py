@@ -17,15 +17,8 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError, whole_number
-from superwords.features.block import (
-    WordFeatures,
-    check_any_known,
-    check_matrix,
-    check_vocabulary,
-    find_word,
-    project,
-    spellings,
-)
+from superwords.features.block import WordFeatures, check_any_known, check_matrix, find_word, project, spellings
+from superwords.text.checks import check_unique_words
 
 N_COMPONENTS = 50
 WORDLLAMA = "wordllama"
@@ -57,7 +50,7 @@ def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
     array([[ 0.,  2.],
            [nan, nan]])
     """
-    words = check_vocabulary(vocabulary)
+    words = check_unique_words(vocabulary)
     if callable(source) or isinstance(source, np.ndarray):
         matrix = source(list(words)) if callable(source) else source
         return check_matrix(matrix, "The function's result" if callable(source) else "The matrix", len(words))
@@ -168,7 +161,7 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     >>> from superwords import features
     >>> Y = features.embeddings("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
     """
-    words, n_components = check_vocabulary(vocabulary), whole_number("n_components", n_components)
+    words, n_components = check_unique_words(vocabulary), whole_number("n_components", n_components)
     raw = encode_with(str(name_or_folder), words)
     # The length of a vector reflects how common a word is, not its meaning.
     length = np.linalg.norm(raw, axis=1)

@@ -14,7 +14,7 @@ from superwords.analysis.documents import telling_passage
 from superwords.analysis.tables import automatic_names, concept_index, objects
 from superwords.analysis.words import concepts_of_word, named_words, word_index
 from superwords.errors import InputError
-from superwords.plots.model_plots import chain_traces
+from superwords.plots.model_plots import chain_traces, concept_weights
 from superwords.plots.style import figure_bytes
 from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
 from superwords.tabular import plain
@@ -121,13 +121,6 @@ def concept_words(catalog: Catalog, concept: int) -> Table:
     return catalog.table(catalog.called("words_of", concept), "word", "draws", "share used", "share on")
 
 
-def scores(catalog: Catalog, concept: int) -> dict[str, float]:
-    """Return the words that are used for a concept, with their scores: what its cloud is drawn of."""
-    words = catalog.called("words_of", concept)
-    used = words[words["score"] > 0]
-    return dict(zip(used["word"], used["score"].astype(float)))
-
-
 @page("cloud")
 def cloud(
     catalog: Catalog, concept: int, column: str | None = None, first: str = "", second: str = ""
@@ -136,7 +129,7 @@ def cloud(
     if column is None:
         words = catalog.called("words_of", concept)
         shares = dict(zip(words["word"], words["share_used"].astype(float)))
-        return cloud_words([scores(catalog, concept)], shares=[shares])
+        return cloud_words([concept_weights(catalog.model, concept)], shares=[shares])
     words, clouds = catalog.called("group_words", catalog.column(column), concept), []
     for label in (first, second):
         if label not in catalog.group_columns[column]:

@@ -270,7 +270,7 @@ class Report:
             concept=concept,
             name=known["name"],
             usage=usage,
-            cloud=Html(cloud_svg(concepts.scores(catalog, concept), label, CLOUD_WORDS)),
+            cloud=Html(cloud_svg(model_plots.concept_weights(self.model, concept), label, CLOUD_WORDS)),
             words=self.table(words, "word", "probability", "share_used", most=WORDS),
             groups=html.join(self.table(one, "group", "prevalence", "top_words") for one in groups),
             passages=self._passages(concept),
