@@ -59,10 +59,10 @@ def transform(
     """
     from superwords.analysis.tables import sources
     from superwords.cluster import check_cluster, joined
-    from superwords.fitting.folding import weight_table
+    from superwords.fitting.folding import reading, weight_table
     from superwords.text.checks import passage_length
     from superwords.text.files import digest
-    from superwords.text.read import warn_about
+    from superwords.text.read import count_documents, warn_about
     from superwords.text.sources import open_documents
 
     with o.wrong_use():
@@ -77,14 +77,22 @@ def transform(
     with busy("finding concepts", quiet or parts is not None), joined(cluster, jobs, tell), warnings_as_notices(quiet):
         documents = open_documents(file, text, id, encoding)
         are_texts = documents.counts is None and not documents.are_tokens
-        languages = warn_about(documents, _text_language(model, language)) if are_texts else None
+        how: dict[str, Any] = {"vocabulary": model.corpus_.vocabulary}
+        if are_texts:
+            how = reading(model.corpus_, language) | {"n_jobs": jobs}
+            how["language"] = warn_about(documents, how["language"])
+        how["unit"] = unit or model.corpus_.unit
         if parts is not None:
-            if languages is None:
+            if not are_texts:
                 raise InputError("--parts is for texts; counts and tokens do not need it.")
             key = {"model": digest(model_file), "documents": digest(file), "language": language, "unit": unit}
-            _write_parts(model, documents, languages, unit, parts, key, tell)
+            _write_parts(model, documents, how, parts, key, tell)
             return
-        corpus = _new_corpus(model, documents, languages, unit)
+        if documents.counts is not None:
+            if unit is not None:
+                raise InputError("--unit is for texts; counts cannot be cut into passages.")
+            how = {}
+        corpus = count_documents(documents, **how)
         weights = _weigh(model, corpus, tell)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
     if as_json:
@@ -99,9 +107,7 @@ def transform(
         tell(f"Wrote the weights of {len(ids):,} documents to {output}.")
 
 
-def _write_parts(
-    model: ConceptModel, documents: Documents, languages: Any, unit: str | None, folder: Path, key: Any, tell: Any
-) -> None:
+def _write_parts(model: ConceptModel, documents: Documents, how: Any, folder: Path, key: Any, tell: Any) -> None:
     """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
     from superwords.fitting.folding import write_parts
@@ -110,7 +116,7 @@ def _write_parts(
     tell(f"Finding the concepts of {len(documents.ids):,} documents.")
     key |= {"superwords": __version__}
     try:
-        for part in write_parts(model, documents, languages, unit or model.corpus_.unit, folder, key):
+        for part in write_parts(model, documents, how, folder, key):
             n_documents, n_empty, n_unknown = map(sum, zip((n_documents, n_empty, n_unknown), part))
             tell(f"{n_documents:,} documents are done.")
     except KeyboardInterrupt:
@@ -121,33 +127,6 @@ def _write_parts(
         f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {n_empty:,} of those done now "
         f"have no word that the model knows, and {n_unknown:,} words were unknown to it."
     )
-
-
-def _text_language(model: ConceptModel, language: str | None) -> str:
-    """Return the language in which raw texts are read: the one given, or the model's."""
-    recipe = model.corpus_.notes.get("recipe")
-    if recipe is None or recipe.get("words", "tokens") == "tokens":
-        raise InputError(
-            "The model was not fitted to raw texts, so it cannot tell how to find words in them; give counts or tokens."
-        )
-    found = language or recipe.get("language")
-    if found is None:
-        raise InputError("The model has texts of several languages; give --language, or column:NAME.")
-    return str(found)
-
-
-def _new_corpus(model: ConceptModel, documents: Documents, languages: Any, unit: str | None) -> Corpus:
-    """Return the corpus of new documents, read as the model's were."""
-    from superwords.text.read import count_documents
-
-    if documents.counts is not None:
-        if unit is not None:
-            raise InputError("--unit is for texts; counts cannot be cut into passages.")
-        return count_documents(documents)
-    options: dict[str, Any] = {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
-    if languages is not None:
-        options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": model.n_jobs}
-    return count_documents(documents, **options)
 
 
 def _weigh(model: ConceptModel, corpus: Corpus, tell: Any) -> Any:

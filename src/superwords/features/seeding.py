@@ -60,30 +60,10 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
 
 
 def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return seeds combined with other features; other words get values by similarity to the seeds.
+    """Return seeds (V, G) beside other, centred features; other words get values by similarity to the seeds.
 
     A word of no group, left at the block's mean, would be pushed out of the concept that takes the group's words. It
     gets the mean of max(0, cosine) with the group's seeds, by the other features and weighted by the seeds' strengths.
-
-    Parameters
-    ----------
-    values : array
-        (V, G) of `seeds`, NaN for words of no group.
-    others : array
-        (V, F) The other features, centred; words unknown to them are NaN.
-
-    Returns
-    -------
-    numpy.ndarray
-        (V, G + F).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from superwords.features.seeding import spread_seeds
-    >>> seeds, others = np.array([[1.0], [np.nan], [np.nan]]), np.array([[1.0], [0.9], [-1.9]])
-    >>> (np.diff(spread_seeds(seeds, others)[:, 0]) < 0).tolist()  # similar to the seed, and not
-    [False, True]
     """
     known = ~np.isnan(values).any(axis=1)
     own, company = np.nan_to_num(values), np.nan_to_num(others)

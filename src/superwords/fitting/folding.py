@@ -121,7 +121,7 @@ def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWord
     elif isinstance(X_new, list | tuple | pd.Series) and len(X_new) == 0:
         return sparse.csr_array((0, known.n_words), dtype=np.int32), UnknownWords(0, [])
     elif isinstance(X_new, str) or are_texts(X_new):
-        new = _read_texts(known, X_new)
+        new = Corpus.from_texts(X_new if isinstance(X_new, str) else list(X_new), **reading(known))
     elif isinstance(X_new, pd.DataFrame):
         new = Corpus.from_counts(X_new)
     else:
@@ -147,16 +147,18 @@ def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWord
     return aligned, unknown
 
 
-def _read_texts(known: Corpus, texts: Any) -> Corpus:
+def reading(known: Corpus, language: str | None = None) -> dict[str, Any]:
+    """Return the options of `Corpus.from_texts` by which new texts are read as those of a corpus were."""
     recipe = known.notes.get("recipe")
     if recipe is None or recipe.get("words", "tokens") == "tokens":
         problem = "The model was not fitted to raw texts, so it does not know how to find words in them"
-        raise InputError(f"{problem}; give counts, or a Corpus of tokens (Corpus.from_tokens).")
-    if recipe.get("language") is None:
-        remedy = "give Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])"
+        raise InputError(f"{problem}; give counts or tokens (in Python, Corpus.from_tokens).")
+    code = language or recipe.get("language")
+    if code is None:
+        remedy = "give --language CODE or column:NAME (in Python, Corpus.from_texts(texts, language=[one per text], "
+        remedy += "recipe=model.corpus_.notes['recipe']))"
         raise InputError(f"The model was fitted to texts of several languages; {remedy}.")
-    how = {"language": recipe["language"], "vocabulary": known.vocabulary, "recipe": recipe, "keep_texts": False}
-    return Corpus.from_texts(texts if isinstance(texts, str) else list(texts), **how)
+    return {"language": code, "vocabulary": known.vocabulary, "recipe": recipe, "keep_texts": False}
 
 
 def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
@@ -237,18 +239,13 @@ def weight_table(ids: list[str], weights: Any, concepts: Sequence[int]) -> pd.Da
 
 
 def write_parts(
-    model: FittedModel,
-    documents: Documents,
-    languages: str | Sequence[str],
-    unit: str,
-    folder: Path,
-    key: Mapping[str, Any],
+    model: FittedModel, documents: Documents, how: Mapping[str, Any], folder: Path, key: Mapping[str, Any]
 ) -> Iterator[tuple[int, int, int]]:
     """Weigh documents into a folder of Parquet files, by all cores or the cluster.
 
-    `key` identifies the weights: parts that a run with the same key left in the folder are not made again. Yield of
-    each part, as it is finished, how many documents it has, how many of them without any known word, and how many
-    tokens are unknown.
+    They are read as `how` has it, which are the options of `reading` and a unit. `key` identifies the weights: parts
+    that a run with the same key left in the folder are not made again. Yield of each part, as it is finished, how many
+    documents it has, how many of them without any known word, and how many tokens are unknown.
     """
     import_extra("pyarrow", "A Parquet file", "parquet")
     recorded, file = json.dumps(dict(key), sort_keys=True).encode(), folder / KEY_FILE
@@ -258,12 +255,10 @@ def write_parts(
             if any(folder.iterdir()):
                 raise InputError(f"{folder} is not empty and holds no parts of these weights; give another folder.")
             write_atomic(file, recorded)
-    corpus = model.corpus_
-    reading = {"unit": unit, "recipe": corpus.notes["recipe"], "vocabulary": corpus.vocabulary, "keep_texts": False}
     # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
-    given = packed((kept_concepts(model), model.seed_, model.choices_, model.result_.shown, reading))
+    given = packed((kept_concepts(model), model.seed_, model.choices_, model.result_.shown, {**how, "language": None}))
     write = partial(fold_elsewhere, partial(_write_part, given))
-    return spread(write, _missing(documents, languages, folder.resolve()), model.n_jobs)
+    return spread(write, _missing(documents, how["language"], folder.resolve()), model.n_jobs)
 
 
 def _missing(documents: Documents, languages: str | Sequence[str], folder: Path) -> Iterator[_Part]:
@@ -280,9 +275,9 @@ def _missing(documents: Documents, languages: str | Sequence[str], folder: Path)
 
 def _write_part(given: bytes, part: _Part) -> tuple[int, int, int]:
     """Weigh one part, in a worker."""
-    concepts, seed, choices, shown, reading = unpacked(given)
+    concepts, seed, choices, shown, how = unpacked(given)
     path, ids, languages, texts = part
-    new = Corpus.from_texts(texts, ids, language=languages, n_jobs=1, **reading)
+    new = Corpus.from_texts(texts, ids, **{**how, "language": languages, "n_jobs": 1})
     weights = merged(fold(concepts, new.counts, seed, n_jobs=1).weight, choices)
     ids = new.ids
     if new.parent is not None:
