@@ -155,15 +155,14 @@ class FittedModel(TransformerMixin, BaseEstimator):
         >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
         True
         """
-        counts, rows = move_statistics(self.chains_).sum("chain"), []
+        rows = []
         for move in MOVES:
-            called, seconds = (
-                move.replace("_merge", " and merge").replace("_", " "),
-                float(counts.seconds.sel(move=move)),
-            )
+            called = move.replace("_merge", " and merge").replace("_", " ")
+            seconds = sum(chain.seconds.get(move, 0.0) for chain in self.chains_)
             for kind in PROPOSALS.get(move, ("",)):
                 tried, accepted = (
-                    int(one.sel(proposal=kind)) if kind else np.nan for one in (counts.tried, counts.accepted)
+                    sum(getattr(chain, name)[kind] for chain in self.chains_) if kind else np.nan
+                    for name in ("tried", "accepted")
                 )
                 rows.append([called, kind, tried, accepted, accepted / tried if tried else np.nan, seconds])
                 seconds = np.nan

@@ -17,8 +17,8 @@ from superwords.analysis.curation import decisions
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
 from superwords.posterior.alignment import find_partners, usage_of
-from superwords.posterior.draws import Kept
 from superwords.sampler.moves.split_merge.attempt import split_concept
+from superwords.sampler.records import Draw
 from superwords.sampler.state import State, sizes_of
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def _split(chain: Chain, reference: sparse.csc_array, j: int) -> tuple[float, sp
 def chain_descriptions(chain: Chain) -> sparse.csc_array:
     """Return (J, V) the descriptions of the concepts in a chain's present state."""
     assert chain.tokens is not None
-    usage = usage_of(Kept(chain.sweep, chain.state, chain.tokens, 0.0))
-    return usage.description
+    return usage_of(Draw(chain.sweep, chain.state, chain.tokens)).description
 
 
 def condition(

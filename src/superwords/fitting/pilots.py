@@ -26,7 +26,7 @@ from superwords.fitting.settings import make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
 from superwords.machine import n_workers
 from superwords.posterior.alignment import find_partners, usage_of
-from superwords.posterior.draws import Kept, Schedule
+from superwords.posterior.draws import Schedule
 from superwords.posterior.resampling import LEAST_JACCARD, Pilots, first_words, found_again, gather_pilots, jaccard
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
@@ -228,7 +228,7 @@ def _fit(problem: Prepared, given: Mapping[str, Any], number: int, shares: np.nd
     draws = []
     for draw in Chain(problem.model, state, _SEED, number).advance(n_sweeps):
         if draw.sweep > n_sweeps - max(1, round(_KEPT * n_sweeps)):
-            usage = usage_of(Kept(draw.sweep, draw.state, draw.tokens, 0.0))
+            usage = usage_of(draw)
             draws.append((usage, np.bincount(draw.state.concept, draw.tokens.pair, len(usage.holders))))
     last, _ = draws[-1]
     reference = last.description

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from superwords.posterior.draws import Draws, Kept
 from superwords.posterior.word_sets import used_in_concepts
-from superwords.sampler.records import n_concepts
+from superwords.sampler.records import Draw, n_concepts
 
 LEAST_OVERLAP = 0.5
 HANDFUL = 8  # rows: a concept of no more is a leftover
@@ -58,7 +58,7 @@ def handful(n_rows: int) -> float:
     return min(HANDFUL, n_rows / 10)
 
 
-def usage_of(draw: Kept) -> Usage:
+def usage_of(draw: Draw | Kept) -> Usage:
     """Count the documents that use each concept, and their words; pairs without a token (u_dj = 0) do not count."""
     state, in_use = draw.state, draw.tokens.pair > 0
     used = used_in_concepts(state, draw.tokens, in_use)
@@ -162,17 +162,11 @@ def find_consensus(draws: Draws) -> Consensus:
     n_rows = len(draws.chains[int(chain[0])][0].state.doc_ptr) - 1
     others = _others(total, rows, found, np.flatnonzero(~listed), n_rows)
     for _ in range(2):
-        partners = [find_partners(description, one.description) for one in drawn]
-        description, rows = _means(partners, drawn, chain_shares(chain))
+        of, overlap, description, rows = _matched(description, drawn, chain_shares(chain))
     order = _by_rows(rows, description)
-    order = order[np.array([p.of for p in partners])[:, order].max(axis=0, initial=-1) >= 0]
-    return Consensus(
-        sparse.csc_array(sparse.csr_array(description)[order]),
-        np.array([p.of[order] for p in partners], np.int32).reshape(len(drawn), len(order)),
-        np.array([p.overlap[order] for p in partners], np.float32).reshape(len(drawn), len(order)),
-        chain,
-        others,
-    )
+    order = order[of[:, order].max(axis=0, initial=-1) >= 0]
+    partner, overlap = np.ascontiguousarray(of[:, order], np.int32), np.ascontiguousarray(overlap[:, order], np.float32)
+    return Consensus(sparse.csc_array(sparse.csr_array(description)[order]), partner, overlap, chain, others)
 
 
 def _concepts_of(draw: Kept) -> _Described:
@@ -188,18 +182,17 @@ def chain_shares(chain: np.ndarray) -> np.ndarray:
 
 def _of_chain(drawn: list[_Described], reference: int) -> _Described:
     """Return the concepts of a chain's reference draw that are typical of its draws, in the mean over them."""
-    partners = [find_partners(drawn[reference].description, one.description) for one in drawn]
-    found = np.mean([p.of >= 0 for p in partners], axis=0)
-    description, rows = _means(partners, drawn, np.full(len(drawn), 1 / len(drawn)))
-    typical = np.flatnonzero(found >= TYPICAL)
+    weight = np.full(len(drawn), 1 / len(drawn))
+    of, _, description, rows = _matched(drawn[reference].description, drawn, weight)
+    typical = np.flatnonzero((of >= 0).mean(axis=0) >= TYPICAL)
     return _Described(sparse.csc_array(sparse.csr_array(description)[typical]), rows[typical])
 
 
-def _means(
-    partners: list[Partners], drawn: list[_Described], weight: np.ndarray
-) -> tuple[sparse.csc_array, np.ndarray]:
-    """Return descriptions and numbers of documents in the mean over the partners."""
-    n_concepts = len(partners[0].of)
+def _matched(
+    reference: sparse.csc_array, drawn: list[_Described], weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, sparse.csc_array, np.ndarray]:
+    """Return (T, J) partners and overlaps; descriptions (J, V) and documents (J) in the mean over the partners."""
+    partners, n_concepts = [find_partners(reference, one.description) for one in drawn], reference.shape[0]
     total, rows = sparse.csr_array((n_concepts, drawn[0].description.shape[1])), np.zeros(n_concepts)
     share = np.zeros(n_concepts)
     for (of, _), one, w in zip(partners, drawn, weight):
@@ -211,7 +204,8 @@ def _means(
     out = normalised(sparse.csr_array(total))
     out.data[out.data < _LEAST_SHARE] = 0.0
     out.eliminate_zeros()
-    return normalised(sparse.csr_array(out)), rows / np.where(share > 0, share, 1.0)
+    of, overlap = (np.array(both) for both in zip(*partners))
+    return of, overlap, normalised(sparse.csr_array(out)), rows / np.where(share > 0, share, 1.0)
 
 
 def _united(chains: list[_Described]) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
