@@ -129,7 +129,7 @@ def test_the_best_setting_is_the_one_that_agrees_with_the_labels(monkeypatch):
 
 @pytest.mark.parametrize(
     ("columns", "reason"),
-    [(["topic"], "no column 'topic' for --labels; the columns are: theme, side"), (["same"], "fewer than two")],
+    [(["topic"], "no column 'topic'; the columns are 'theme', 'side'"), (["same"], "fewer than two")],
 )
 def test_columns_that_cannot_judge_are_refused(columns, reason):
     corpus, _ = labelled_corpus(9)

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import sparse, stats
 
 from superwords.analysis.effects import RobustFit, effects, outcomes_of
+from superwords.analysis.groups import named_column
 from superwords.analysis.tables import of_sources, source_of_rows, sources
 from superwords.compare.contest import Arrays, Runs, Say
 from superwords.compare.judging import OURS, PARTNERS, alignment, reliability, top_sets
@@ -192,10 +193,7 @@ def compare_labels(
     (default: as many as for ours). `variants` are further fits of ours by name, with options of `superwords.fit`.
     """
     for column in columns:
-        if column not in corpus.metadata:
-            known = ", ".join(map(str, corpus.metadata.columns)) or "none"
-            raise InputError(f"There is no column {column!r} for --labels; the columns are: {known}.")
-        if corpus.metadata[column].nunique() < 2:
+        if named_column(corpus.metadata, column).nunique() < 2:
             raise InputError(f"The column {column!r} has fewer than two values, so it cannot judge models.")
     stage = LabelStage(corpus, columns, runs or Runs())
     first = seed + 1

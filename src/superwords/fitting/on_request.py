@@ -15,6 +15,7 @@ from scipy import sparse
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.tables import concept_index
+from superwords.analysis.words import word_index
 from superwords.errors import InputError
 from superwords.posterior.alignment import find_partners, usage_of
 from superwords.sampler.moves.split_merge.attempt import split_concept
@@ -168,7 +169,6 @@ def _check_whole(model: FittedModel, concept: int, change: str) -> None:
 
 def _fixed_words(model: FittedModel, pin: Words, ban: Words) -> dict[int, np.ndarray]:
     """Return, for each concept, 1 at its pinned words and −1 at its banned ones."""
-    at = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
     fixed: dict[int, np.ndarray] = {}
     for option, given, sign in (("pin", pin, 1), ("ban", ban, -1)):
         if not isinstance(given, Mapping):
@@ -178,13 +178,12 @@ def _fixed_words(model: FittedModel, pin: Words, ban: Words) -> dict[int, np.nda
             _check_whole(model, concept, "condition on it")
             if not isinstance(words, Iterable):
                 raise InputError(f"{option}: {words!r} is not a list of words; give those of concept {concept}.")
-            row = fixed.setdefault(int(concept), np.zeros(len(at), np.int8))
+            row = fixed.setdefault(int(concept), np.zeros(model.corpus_.n_words, np.int8))
             for word in [words] if isinstance(words, str) else words:
-                if word not in at:
-                    raise InputError(f"{option}: {word!r} is not in the vocabulary, so no concept can have it.")
-                if row[at[word]] == -sign:
+                i = word_index(model.result_, word)
+                if row[i] == -sign:
                     raise InputError(f"{word!r} is both pinned to concept {concept} and banned from it; choose one.")
-                row[at[word]] = sign
+                row[i] = sign
     return fixed
 
 

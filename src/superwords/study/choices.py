@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from superwords.errors import InputError
-from superwords.study.pairs import CHOICE_FORMAT, concept_weights, dense, new_study
+from superwords.study.pairs import CHOICE_FORMAT, concept_weights, new_study
 from superwords.study.results import ATTENTION, LEVEL, exact_interval
 from superwords.tabular import shortened
 
@@ -94,7 +94,7 @@ def _document_tasks(
     model: ConceptModel, listed: Mapping[int, str], texts: Sequence[str], rng: np.random.Generator
 ) -> Iterator[Task]:
     """Make document tasks: the texts of most weight, and one that does not use the concept."""
-    weights = np.asarray(dense(model.result_.doc_concept))
+    weights = model.result_.weights.toarray()
     for j in listed:
         own = np.argsort(-weights[:, j - 1], kind="stable")[:N_DOCUMENTS]
         own = own[weights[own, j - 1] >= _LEAST_WEIGHT]
@@ -109,7 +109,7 @@ def _label_tasks(
     model: ConceptModel, listed: Mapping[int, str], texts: Sequence[str], rng: np.random.Generator
 ) -> Iterator[Task]:
     """Make label tasks: a text, the name of its heaviest concept, and names of concepts it does not use."""
-    weights = np.asarray(dense(model.result_.doc_concept))
+    weights = model.result_.weights.toarray()
     for j, name in listed.items():
         own = np.flatnonzero((weights.argmax(axis=1) == j - 1) & (weights[:, j - 1] >= _LEAST_WEIGHT))
         if not len(own):

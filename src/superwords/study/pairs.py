@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.tables import by_word, ranked_words
+from superwords.analysis.words import word_index
 from superwords.compare.peers import live_topics, topic_model
 from superwords.errors import InputError
 from superwords.files import write_named
@@ -70,7 +71,8 @@ def create_study(
             raise InputError("No word is typical of one concept; choose the words yourself with --words.")
     else:
         chosen = list(words)
-        _columns(chosen, corpus.vocabulary)  # before the topics are fitted
+        for word in chosen:  # before the topics are fitted
+            word_index(model.result_, word)
     name, _, number = topics.partition(":")
     if topics != "hdp" and not (name == "lda" and number.isdecimal()):
         raise InputError(f"The topic model {topics!r} is not known; give hdp, or lda:50 (or another number).")
@@ -175,27 +177,19 @@ def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def create_from_concepts(
-    concept_word: Any, uses: Any, vocabulary: Sequence[str], topic_word: Any, words: Sequence[str]
+    shares: np.ndarray, uses: np.ndarray, vocabulary: Sequence[str], topics: np.ndarray, words: Sequence[str]
 ) -> list[Question]:
     """Pair, for each word, the concept that is most its own with the topic in which it is most probable.
 
-    `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `uses` (J, V) in how many
-    documents it is used for the concept, `topic_word` (T, V) the topics' words, as probabilities or counts.
+    `shares` (J, V) says how much a word weighs in a concept (0: it is not shown), `uses` (J, V) in how many documents
+    it is used for the concept, `topics` (T, V) the topics' words, as probabilities or counts.
     """
-    shares, held, topics = (np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, uses, topic_word))
-    for name, matrix in (("concept_word", shares), ("uses", held), ("topic_word", topics)):
-        if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary) or matrix.shape[0] == 0:
-            raise InputError(
-                f"{name} has the shape {matrix.shape}; it needs one column for each of the "
-                f"{len(vocabulary)} words and at least one row."
-            )
-    if shares.shape != held.shape:
-        raise InputError(f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape.")
     mass = topics.sum(axis=1, keepdims=True)
     topics = np.divide(topics, mass, out=np.zeros_like(topics), where=mass > 0)
     questions = []
-    for word, i in zip(words, _columns(words, vocabulary)):
-        for what, matrix in (("concept", held), ("topic", topics)):
+    for word in words:
+        i = vocabulary.index(word)
+        for what, matrix in (("concept", uses), ("topic", topics)):
             if not matrix[:, i].any():
                 raise InputError(f"No {what} holds the word {word!r}; choose another word.")
         topic = topics[topics[:, i].argmax()]
@@ -204,22 +198,10 @@ def create_from_concepts(
         topic = np.where(is_least, 0.0, topic) if is_least.mean() > 0.5 else topic
         sides = (
             {vocabulary[i]: float(row[i]) for i in np.flatnonzero(row > 0).tolist()}
-            for row in (shares[held[:, i].argmax()], topic)
+            for row in (shares[uses[:, i].argmax()], topic)
         )
         questions.append(Question(word, *sides))
     return questions
-
-
-def _columns(words: Sequence[str], vocabulary: Sequence[str]) -> list[int]:
-    column = {word: i for i, word in enumerate(vocabulary)}
-    for word in words:
-        if word not in column:
-            raise InputError(f"The word {word!r} is not in the vocabulary; choose words of the corpus.")
-    return [column[word] for word in words]
-
-
-def dense(matrix: Any) -> Any:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def save_study(study: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
