@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from superwords.compare.peers import DRAWS
 from superwords.files import write_atomic, writing
 from superwords.tabular import csv_text, number, records
 from superwords.web.clouds import cloud_svg
-from superwords.web.html import facts_list, html_table, whole_page
+from superwords.web.html import Html, facts_list, fill, html_table, join, read_parts, whole_page
 
 Rows = list[dict[str, str]]
 CLOUD_PAIRS = 8
@@ -26,39 +27,20 @@ LABEL_TABLES = {
     "reliability": "Reliability",
     "label_effects": "Effects over reseeds",
 }
-NOTES = (
-    "All models count the same words, chosen from the training part alone. One window of five sentences in five is "
-    "held out, and coherence (NPMI) is measured there; a pair of words that is never together counts 0.",
-    "Two controls that no model found show whether the measure can be trusted: the most frequent words, and random "
-    "words. Where a control wins against topics, the measure judges how frequent the words are.",
-    "For each salient word: the concept that has it on in most documents against the topic that gives it the highest "
-    "probability; the word itself is removed and both are cut to the size of the smaller, at most 20. A tie is half a "
-    "win. The interval is Wilson's over words and seeds, as if these were independent; the test (Wilcoxon, signed "
-    "ranks) takes each word once, by its mean over seeds.",
-    "The settings of the peers are the best of a grid on the held-out windows, with a seed that is used for nothing "
-    "else. That favours them: superwords runs with the defaults of `superwords fit`.",
-    "Held-out likelihood: a fitted model sees half of each held-out window's tokens and predicts the others. Given is "
-    "the mean log probability of a token and the perplexity, e to its negative; “ours ahead” is by how much superwords "
-    f"gives a token the higher one, with a standard error over windows. A share of {SMOOTHING:g} of every prediction "
-    f"is the word frequencies of the training part. superwords is averaged over {DRAWS} draws of all chains, a peer "
-    "over as many fits as superwords has chains. CorEx and BERTopic give words no probability.",
-    "Automated coherence is not human judgement: `superwords study` asks people.",
-)
-_CORRELATIONS = " and ".join(f"{value:.2f} ({corpus})" for corpus, value in WITH_PEOPLE.items())
-JUDGE_NOTE = (
-    "The judge is a ridge regression of six measures (NPMI, C_v, cosines of word vectors, rarity) on people's ratings "
-    f"of topics, in standard deviations over all concepts compared. Trained on one corpus and tried on the other, its "
-    f"rank correlation with people is {_CORRELATIONS}, that of NPMI .43 and .38; these are optimistic, as the measures "
-    "were picked on the same corpora. No judge transfers safely to new kinds of model."
-)
-LABEL_NOTE = (
-    "Models are fitted to all documents. P1 (harmonic purity), ARI and NMI compare each document's heaviest concept "
-    "with the label; the probe is the cross-validated macro-F1 of a logistic regression on the weights. “own”: the "
-    "setting of a peer that agrees best with the labels; “default”: BERTopic's own; “matched”: as many topics as ours "
-    "has concepts. ± is half of a 95% interval over seeds. Partners share at least 1/3 (1/2) of ten words, by Jaccard. "
-    "Flips: effects with an interval that excludes 0 whose sign differs with another seed."
-)
+_PARTS = read_parts(Path(__file__).with_name("compare.html"))
+# Every value that a text of compare.html names.
+_KNOWN = {
+    "smoothing": f"{SMOOTHING:g}",
+    "draws": DRAWS,
+    "correlations": " and ".join(f"{value:.2f} ({corpus})" for corpus, value in WITH_PEOPLE.items()),
+}
 
+
+def _text(name: str) -> str:
+    return Template(_PARTS[name]).substitute(_KNOWN)
+
+
+NOTES = tuple(_text(name) for name in _PARTS if name.startswith("note"))
 
 # Columns of the table of models: heading, column, and format.
 _MODEL_COLUMNS = (
@@ -122,44 +104,46 @@ def page(comparison: Comparison) -> str:
         for row in tables["grid"].to_dict("records")
     ]
     by_labels = [
-        f"<h2>{heading}</h2>{_table(label_rows(tables[name]))}"
+        _part("table", heading=heading, table=_table(label_rows(tables[name])))
         for name, heading in LABEL_TABLES.items()
         if name in tables
     ]
-    body = [
-        f"<h1>{escape(title)}</h1>\n{facts_list(*facts)}",
-        *_paragraphs(comparison.lineup.left_out),
-        "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
-        "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
-        _table(contest_rows(tables["contests"])),
-        "<h2>Each model for itself</h2><p>Means over the seeds; NPMI on windows.</p>",
-        _table(model_rows(tables["models"])),
-        *by_labels,
-        *_paragraphs([LABEL_NOTE] if by_labels else []),
-        "<h2>How this was judged</h2>",
-        *_paragraphs(NOTES + ((JUDGE_NOTE,) if "judge" in tables["models"] else ())),
-        f"<h2>Settings tried for the peers</h2>\n{_table(grid)}",
-        *(_clouds(comparison, peer) for peer in comparison.lineup.peers),
-    ]
-    return whole_page(title, "<main>\n" + "\n".join(body) + "\n</main>")
+    judge = [_text("judge")] if "judge" in tables["models"] else []
+    body = _part(
+        "page",
+        title=title,
+        facts=facts_list(*facts),
+        left_out=_paragraphs(comparison.lineup.left_out),
+        contests=_table(contest_rows(tables["contests"])),
+        models=_table(model_rows(tables["models"])),
+        by_labels=join([*by_labels, _paragraphs([_text("labels")] if by_labels else [])]),
+        notes=_paragraphs([*NOTES, *judge]),
+        grid=_table(grid),
+        clouds=join(_clouds(comparison, peer) for peer in comparison.lineup.peers),
+    )
+    return whole_page(title, body)
 
 
-def _paragraphs(texts: Iterable[str]) -> list[str]:
-    return [f"<p>{escape(text)}</p>" for text in texts]
+def _part(name: str, **values: Any) -> Html:
+    return fill(_PARTS[name], **values)
 
 
-def _table(rows: Rows) -> str:
+def _paragraphs(texts: Iterable[str]) -> Html:
+    return join(fill("<p>$text</p>", text=text) for text in texts)
+
+
+def _table(rows: Rows) -> Html:
     if not rows:
-        return "<p>None.</p>"
+        return Html("<p>None.</p>")
     cells = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
-    return f'<div class="scroll">{html_table(rows[0], "".join(f"<tr>{row}</tr>" for row in cells))}</div>'
+    return Html(f'<div class="scroll">{html_table(rows[0], "".join(f"<tr>{row}</tr>" for row in cells))}</div>')
 
 
-def _clouds(comparison: Comparison, peer: str) -> str:
+def _clouds(comparison: Comparison, peer: str) -> Html:
     """Return the first seed's sets for the most salient words as clouds, equal in size."""
     seed, vocabulary = comparison.facts["seeds"][0], comparison.vocabulary
     ours, theirs = (comparison.found[model, seed] for model in (OURS, peer))
-    sections: list[str] = []
+    sections: list[Html] = []
     for word in comparison.facts["salient_words"]:
         i = vocabulary.index(word)
         sets = matched(ours, theirs, i)
@@ -167,9 +151,9 @@ def _clouds(comparison: Comparison, peer: str) -> str:
             rows = [found.weights[found.holds[:, i].argmax()] for found in (ours, theirs)]
             clouds = [{vocabulary[k]: float(row[k]) for k in chosen} for row, chosen in zip(rows, sets)]
             pictures = cloud_svg(clouds[0], f"{word}: the concept") + cloud_svg(clouds[1], f"{word}: {peer}")
-            sections.append(f'<h3>{escape(word)}</h3><div class="beside">{pictures}</div>')
-    heading = f"<h2>{escape(OURS)} (left) and {escape(peer)} (right)</h2>"
-    return heading + "".join(sections or ["<p>No word is held by both.</p>"])
+            sections.append(_part("pair", word=word, clouds=Html(pictures)))
+    pairs = join(sections) or Html("<p>No word is held by both.</p>")
+    return _part("clouds", ours=OURS, peer=peer, pairs=pairs)
 
 
 def label_rows(table: pd.DataFrame) -> Rows:

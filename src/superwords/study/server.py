@@ -11,9 +11,7 @@ import hmac
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -28,15 +26,17 @@ from superwords.study.choices import CONTROL
 from superwords.study.pairs import SIDES
 from superwords.study.votes import AlreadyVotedError, VoteStore
 from superwords.web import guard
+from superwords.web.html import Html, fill, join, read_parts
 from superwords.web.serving import LOOPBACK
 
 HERE = Path(__file__).parent
-PAGE, FORM = (Template((HERE / name).read_text(encoding="utf-8")) for name in ("page.html", "form.html"))
+PARTS = read_parts(HERE / "study.html")
 MOST_BYTES = 16_384
 MOST_FIELDS = 1_000
 COOKIE_SECONDS = 180 * 24 * 3600
 KEEP = {"Cache-Control": "max-age=3600"}
 NO_TOKEN = "Open the study with the whole link that you were given, and allow cookies."
+NOT_A_FORM = "Answers are taken from this study's form only."
 THANKS = "Thank you! Your answers are stored."
 VOTED_BEFORE = "Thank you! Your answers are already stored; each person votes once."
 FOLLOWS = {"yes": "Yes", "no": "No"}
@@ -46,18 +46,18 @@ FAMILIARITY = {
     "little": "Very little, if at all.",
 }
 CLOUDS = {"first": "Cloud A", "second": "Cloud B", "neither": "No difference"}
-_INTRODUCTION = (
-    "You will see {} of word clouds about {}. In each pair, choose the cloud whose words belong together better and "
-    "say more about the word in the question. Larger words matter more. Each pair takes about half a minute."
-)
-_TASKS = "You will see {} about {}. Choose one answer to each, the best one if you are not sure."
+
+
+def part(name: str, /, **values: Any) -> Html:
+    """Return a part of study.html with these values."""
+    return fill(PARTS[name], **values)
 
 
 class Question(NamedTuple):
     """A question with its possible answers by their values; the first ones may be clouds."""
 
     name: str  # in a sentence, such as "question 1"
-    legend: str  # HTML
+    legend: str
     answers: Mapping[str, str]
     clouds: Sequence[Mapping[str, Any]] = ()  # the page uses their random name and their words
     text: str = ""  # shown above the answers
@@ -66,7 +66,7 @@ class Question(NamedTuple):
 class StudyPages:
     """A study of paired clouds and its votes, as the handlers of the web application."""
 
-    introduction = _INTRODUCTION, "pair"
+    introduction = "clouds", "pair"
 
     def __init__(self, study: Mapping[str, Any], store: VoteStore) -> None:
         self.study = study
@@ -89,8 +89,7 @@ class StudyPages:
     def participant(self, request: Request) -> str | None:
         """Return the participant of a cookie with our signature, or None."""
         participant, _, signature = request.cookies.get(self.cookie, "").partition(".")
-        genuine = hmac.compare_digest(signature.encode(), self._keyed("cookie", participant).encode())
-        return participant if genuine else None
+        return participant if guard.same(signature, self._keyed("cookie", participant)) else None
 
     def sides(self, participant: str, number: int) -> tuple[str, ...]:
         """Return what question `number` shows first and second: random by person, the same at each visit."""
@@ -104,8 +103,8 @@ class StudyPages:
         """Return the study's questions as a participant sees them."""
         found = []
         for number, question in enumerate(self.study["questions"], 1):
-            word, clouds = escape(question["word"]), [question[side] for side in self.sides(participant, number)]
-            legend = f"{number}. Which word cloud describes <strong>{word}</strong> more coherently?"
+            clouds = [question[side] for side in self.sides(participant, number)]
+            legend = part("legend", number=number, word=question["word"])
             found.append(Question(f"question {number}", legend, CLOUDS, clouds))
         return found
 
@@ -116,7 +115,7 @@ class StudyPages:
 
     def questions(self, participant: str, items: str) -> dict[str, Question]:
         """Return every question by its field: those about the participant, then the study's own."""
-        subject = escape(self.study["subject"])
+        subject = self.study["subject"]
         follows = Question("whether you follow the subject", f"Do you follow {subject}?", FOLLOWS)
         closely = Question("how closely you follow it", f"How closely do you follow {subject}?", FAMILIARITY)
         asked = {f"q{number}": one for number, one in enumerate(self.asked(participant, items), 1)}
@@ -125,26 +124,21 @@ class StudyPages:
     def form(self, participant: str, items: str, chosen: Mapping[str, str], missing: Sequence[str] = ()) -> str:
         """Return the questionnaire with what was chosen; `missing` are the fields that a refused answer left out."""
         questions = self.questions(participant, items)
-        text, what = self.introduction
-        n = len(questions) - 2
-        introduction = text.format(f"one {what}" if n == 1 else f"{n} {what}s", escape(self.study["subject"]))
-        names = (questions[field].name for field in missing)
-        links = "".join(
-            f'<li><a href="#{field}">{escape(name[0].upper() + name[1:])}</a></li>'
-            for field, name in zip(missing, names)
-        )
-        heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
-        blocks = "".join(block(field, one, chosen, missing) for field, one in questions.items())
-        form = FORM.substitute(
-            introduction=introduction,
+        (introduction, what), n = self.introduction, len(questions) - 2
+        count = f"one {what}" if n == 1 else f"{n} {what}s"
+        names = {field: questions[field].name for field in missing}
+        links = (part("link", field=field, name=name[0].upper() + name[1:]) for field, name in names.items())
+        form = part(
+            "form",
+            introduction=part(introduction, n=count, subject=self.study["subject"]),
             token=self.form_token(participant, items),
-            items=escape(items),
+            items=items,
             hidden="" if missing else " hidden",
-            heading=heading,
-            links=links,
-            blocks=blocks,
+            heading="Your answers have not been sent yet, because some are missing:" if missing else "",
+            links=join(links),
+            blocks=join(block(field, one, chosen, missing) for field, one in questions.items()),
         )
-        return PAGE.substitute(title=escape(self.study["title"]), body=form)
+        return part("page", title=self.study["title"], body=form)
 
     def form_token(self, participant: str, items: str) -> str:
         """Return what a form must send back: it signs the participant and the tasks that were shown."""
@@ -152,8 +146,8 @@ class StudyPages:
 
     def notice(self, sentence: str, status: int = 200) -> Response:
         """Return a page of one sentence."""
-        body = f'<p role="status">{escape(sentence)}</p>'
-        return HTMLResponse(PAGE.substitute(title=escape(self.study["title"]), body=body), status)
+        page = part("page", title=self.study["title"], body=part("notice", sentence=sentence))
+        return HTMLResponse(page, status)
 
     def show(self, request: Request) -> Response:
         participant = self.participant(request)
@@ -162,26 +156,18 @@ class StudyPages:
         known = participant or secrets.token_hex(16)
         answer = HTMLResponse(self.form(known, self.items(known), {}))
         if participant is None:
-            # Lax, not strict: a strict cookie is not sent when a person comes again from a link in a letter.
-            answer.set_cookie(
-                self.cookie,
-                f"{known}.{self._keyed('cookie', known)}",
-                max_age=COOKIE_SECONDS,
-                httponly=True,
-                samesite="lax",
-                secure=request.url.scheme == "https",
-            )
+            guard.set_cookie(answer, request, self.cookie, f"{known}.{self._keyed('cookie', known)}", COOKIE_SECONDS)
         return answer
 
     async def vote(self, request: Request) -> Response:
-        guard.refuse_cross_site(request)
-        fields = read_fields(request, await guard.bounded_body(request, MOST_BYTES))
+        body = await guard.posted(request, "application/x-www-form-urlencoded", NOT_A_FORM, MOST_BYTES)
+        fields = read_fields(body)
         participant, items = self.participant(request), fields.get("items", "")
         if participant is None:
             raise HTTPException(
                 403, "This study needs its cookie to count each person once; allow cookies and open it again."
             )
-        if not hmac.compare_digest(fields.get("token", "").encode(), self.form_token(participant, items).encode()):
+        if not guard.same(fields.get("token", ""), self.form_token(participant, items)):
             raise HTTPException(403, "These answers do not belong to this page; open the study again.")
         questions = self.questions(participant, items)
         missing = [field for field, one in questions.items() if fields.get(field) not in one.answers]
@@ -211,7 +197,7 @@ class StudyPages:
 class ChoicePages(StudyPages):
     """A study of tasks with right answers: every person sees the tasks that were answered least so far."""
 
-    introduction = _TASKS, "question"
+    introduction = "tasks", "question"
 
     def items(self, participant: str) -> str:
         """Return the numbers of the tasks to show: the least answered, and all controls, in a random order."""
@@ -238,8 +224,7 @@ class ChoicePages(StudyPages):
             # Sorted by a keyed digest: the same order at each visit, and no trace of which is right.
             values = sorted(self.values(participant, number).items())
             answers = {value: task["options"][k] for value, k in values}
-            legend = f"{place}. {escape(task['question'])}"
-            found.append(Question(f"question {place}", legend, answers, text=task["text"]))
+            found.append(Question(f"question {place}", f"{place}. {task['question']}", answers, text=task["text"]))
         return found
 
     def answers(self, participant: str, fields: Mapping[str, str]) -> list[tuple[Any, ...]]:
@@ -252,36 +237,33 @@ def pages_of(study: Mapping[str, Any], store: VoteStore) -> StudyPages:
     return (ChoicePages if "tasks" in study else StudyPages)(study, store)
 
 
-def block(field: str, asked: Question, chosen: Mapping[str, str], missing: Sequence[str]) -> str:
+def block(field: str, asked: Question, chosen: Mapping[str, str], missing: Sequence[str]) -> Html:
     """Return a question with its radio buttons; the first of the first missing one has the focus."""
     labels = []
     for at, (value, text) in enumerate(asked.answers.items()):
-        checked = " checked" if chosen.get(field) == value else ""
-        focused = " autofocus" if at == 0 and missing and field == missing[0] else ""
-        radio = f'<input type="radio" name="{field}" value="{value}" required{checked}{focused}>'
+        state = " checked" if chosen.get(field) == value else ""
+        state += " autofocus" if at == 0 and missing and field == missing[0] else ""
+        radio = part("radio", field=field, value=value, state=state)
         if at < len(asked.clouds):
-            words = escape(", ".join(asked.clouds[at]["words"]))
-            picture = (
-                f'<img src="/cloud/{escape(asked.clouds[at]["name"])}.png" alt="{words}" width="710" height="486">'
-            )
-            labels.append(f"<label>{radio} <span>{escape(text)}</span>{picture}</label>")
+            name, words = asked.clouds[at]["name"], ", ".join(asked.clouds[at]["words"])
+            labels.append(part("cloud", radio=radio, text=text, name=name, words=words))
         else:
-            labels.append(f"<label>{radio} {escape(text)}</label>")
-    n_clouds = len(asked.clouds)
-    clouds = f'<div class="pair">{"".join(labels[:n_clouds])}</div>' if n_clouds else ""
-    text = f"<blockquote>{escape(asked.text)}</blockquote>" if asked.text else ""
-    mark = ' class="missing"' if field in missing else ""
-    return (
-        f'<fieldset id="{field}" data-name="{escape(asked.name)}"{mark}><legend>{asked.legend}</legend>{text}{clouds}'
-        f'<div class="options">{"".join(labels[n_clouds:])}</div></fieldset>\n'
+            labels.append(part("option", radio=radio, text=text))
+    n = len(asked.clouds)
+    return part(
+        "question",
+        field=field,
+        name=asked.name,
+        mark=Html(' class="missing"' if field in missing else ""),
+        legend=asked.legend,
+        text=part("text", text=asked.text) if asked.text else "",
+        clouds=part("pair", labels=join(labels[:n])) if n else "",
+        options=join(labels[n:]),
     )
 
 
-def read_fields(request: Request, body: bytes) -> dict[str, str]:
+def read_fields(body: bytes) -> dict[str, str]:
     """Return the fields of a plain form, each given once; a field given twice counts as not given."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        raise HTTPException(415, "Answers are taken from this study's form only.")
     try:
         fields = parse_qs(body.decode("ascii"), max_num_fields=MOST_FIELDS)
     except ValueError:

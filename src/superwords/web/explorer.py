@@ -157,11 +157,7 @@ class Explorer:
 
     async def decide(self, request: Request) -> Response:
         """Store what a person decided about concepts."""
-        guard.refuse_cross_site(request)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise HTTPException(415, "A decision is taken as JSON only.")
-        body = await guard.bounded_body(request, MOST_BYTES)
+        body = await guard.posted(request, "application/json", "A decision is taken as JSON only.", MOST_BYTES)
         try:
             given = json.loads(body)
         except (ValueError, RecursionError):

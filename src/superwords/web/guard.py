@@ -109,23 +109,29 @@ class TokenGate:
         self.cookie = f"superwords_{self.pass_word[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _same(Request(scope).cookies.get(self.cookie, ""), self.pass_word):
+        if scope["type"] != "http" or same(Request(scope).cookies.get(self.cookie, ""), self.pass_word):
             await self.app(scope, receive, send)
             return
         request = Request(scope)
         answer: Response
-        if request.method != "GET" or not _same(request.query_params.get("token", ""), self.token):
+        if request.method != "GET" or not same(request.query_params.get("token", ""), self.token):
             answer = PlainTextResponse(f"{self.refusal}\n", 401)
         else:
             answer = RedirectResponse("/", 303)
-            secure = request.url.scheme == "https"
-            # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
-            answer.set_cookie(self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure)
+            set_cookie(answer, request, self.cookie, self.pass_word, TOKEN_SECONDS)
         await answer(scope, receive, send)
 
 
-def _same(given: str, expected: str) -> bool:
+def same(given: str, expected: str) -> bool:
+    """Return whether two secrets are equal, in a time that does not tell how far they are."""
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode())
+
+
+def set_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> None:
+    """Give the browser a cookie that no script can read."""
+    # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
+    secure = request.url.scheme == "https"
+    answer.set_cookie(name, value, seconds, httponly=True, samesite="lax", secure=secure)
 
 
 def application(routes: Sequence[Route], hosts: Sequence[str], gate: tuple[str, str] | None = None) -> Starlette:
@@ -158,6 +164,15 @@ def refuse_cross_site(request: Request) -> None:
     foreign_origin = origin is not None and origin.partition("://")[2] != request.headers.get("host")
     if foreign_origin or site not in (None, "same-origin", "none"):
         raise HTTPException(403, "Requests from another site are refused; open this page itself.")
+
+
+async def posted(request: Request, kind: str, refusal: str, most_bytes: int) -> bytes:
+    """Return what this site's own page sends; raise 415 with the refusal if it is of another kind."""
+    refuse_cross_site(request)
+    body = await bounded_body(request, most_bytes)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise HTTPException(415, refusal)
+    return body
 
 
 async def bounded_body(request: Request, most_bytes: int) -> bytes:

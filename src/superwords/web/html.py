@@ -38,9 +38,9 @@ def _read(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def read_parts(name: str) -> dict[str, str]:
-    """Return the templates in a file beside this one, each below a comment with its name."""
-    parts = re.split(r"<!-- (.+) -->", _read(name))
+def read_parts(file: Path) -> dict[str, str]:
+    """Return the templates in a file, each below a comment with its name."""
+    parts = re.split(r"<!-- (.+) -->", file.read_text(encoding="utf-8"))
     return {part: " ".join(text.split()) for part, text in zip(parts[1::2], parts[2::2])}
 
 

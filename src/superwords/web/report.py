@@ -94,7 +94,7 @@ class Report:
 
     def __init__(self, model: ConceptModel) -> None:
         self.model, self.corpus, self.catalog = model, model.corpus_, Catalog(model)
-        self.rows, self.texts = self.catalog.rows, html.read_parts("report.html")
+        self.rows, self.texts = self.catalog.rows, html.read_parts(html.HERE / "report.html")
 
     def part(self, name: str, /, **values: Any) -> Html:
         return html.fill(self.texts[name], rows=self.rows, Rows=self.rows.capitalize(), **values)
