@@ -175,7 +175,7 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
     ("change", "said"),
     [
         (["--text", "speeches"], "no text column 'speeches'"),
-        (["--groups", "faction"], "There is no column 'faction' to group by"),
+        (["--groups", "faction"], "There is no column 'faction'; the columns are"),
         (["--min-df", "400"], "--min-df 400"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),

@@ -63,7 +63,7 @@ def test_standard_input_counts_tokens_and_a_corpus(monkeypatch):
     tokens = read_documents([["a", "b"], ["b"]], min_df=2)
     assert tokens.vocabulary == ["b"]
     assert read_documents(tokens) is tokens
-    with pytest.raises(InputError, match="no column 'party' to group by"):
+    with pytest.raises(InputError, match="no column 'party'"):
         read_documents(tokens, groups="party")
     with pytest.raises(InputError, match="cannot be read from int"):
         read_documents(5)

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from superwords.analysis.dates import TimeScale, as_years, time_scale
-from superwords.analysis.groups import OTHER, named_column
+from superwords.analysis.groups import OTHER
 from superwords.errors import InputError, import_extra, whole_number
+from superwords.text.corpus import named_column
 
 MIN_GROUP = 5
 CURVES = ("poly", "bs", "cs")

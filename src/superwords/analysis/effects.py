@@ -16,12 +16,12 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.analysis.design import MIN_GROUP, Design, make_design
-from superwords.analysis.groups import named_column
 from superwords.analysis.tables import named, source_of_rows, sources
 from superwords.errors import InputError
 from superwords.posterior.alignment import adding
 from superwords.posterior.intervals import TAILS
 from superwords.posterior.result import Result
+from superwords.text.corpus import named_column
 
 _GRID, _FEW = 40, 12  # points of a curve; a column with few distinct numbers is predicted at each
 _MOST_POINTS, _MOST_ROWS = 800, 2_000_000

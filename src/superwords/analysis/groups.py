@@ -21,6 +21,7 @@ from superwords.analysis.tables import TOP_WORDS, concept_index, entries, named,
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS, interval, weighted_mean
 from superwords.posterior.result import Result
+from superwords.text.corpus import named_column
 
 OTHER = "other"
 
@@ -149,16 +150,6 @@ def words_of_groups(result: Result, groups: Groups, concepts: Iterable[int]) -> 
 def metadata_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
     """Return a column of groups by its name, blank texts missing."""
     return group_values(named_column(metadata, name)).reset_index(drop=True)
-
-
-def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
-    """Return a column by its name, or by its name as text."""
-    for one in metadata:
-        if one == name or str(one) == name:
-            return metadata[one]
-    known = ", ".join(repr(str(one)) for one in metadata)
-    have = f"the columns are {known}" if known else "the corpus has no metadata"
-    raise InputError(f"There is no column {name!r}; {have}.")
 
 
 def group_values(values: pd.Series) -> pd.Series:

@@ -17,7 +17,6 @@ import pandas as pd
 from scipy import sparse, stats
 
 from superwords.analysis.effects import RobustFit, effects, outcomes_of
-from superwords.analysis.groups import named_column
 from superwords.analysis.tables import of_sources, source_of_rows, sources
 from superwords.compare.contest import Arrays, Runs, Say
 from superwords.compare.judging import OURS, PARTNERS, alignment, reliability, top_sets
@@ -26,7 +25,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import first_words, jaccard
 from superwords.tabular import csv_text
-from superwords.text.corpus import Corpus
+from superwords.text.corpus import Corpus, named_column
 
 OWN, DEFAULT, MATCHED = "own", "default", "matched"
 SAMPLE = 0.8  # share of the documents in a sample

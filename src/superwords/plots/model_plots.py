@@ -18,7 +18,7 @@ from scipy.cluster import hierarchy
 from superwords.analysis import themes
 from superwords.analysis.dates import as_years
 from superwords.analysis.design import CURVES
-from superwords.analysis.groups import by_group, group_values, named_column
+from superwords.analysis.groups import by_group, group_values
 from superwords.analysis.over_time import time_curves
 from superwords.analysis.tables import concept_index, concept_names, leftovers
 from superwords.analysis.verdict import plain_quantities
@@ -31,7 +31,7 @@ from superwords.plots.clouds import cloud, cloud_pair
 from superwords.posterior.traces import mixing
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.state import n_concepts as count_concepts
-from superwords.text.corpus import row_name
+from superwords.text.corpus import named_column, row_name
 
 MOST_WORDS = 40  # in a cloud; further words would all have the smallest legible size
 MOST_CONCEPTS = 12

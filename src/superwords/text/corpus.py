@@ -298,6 +298,16 @@ def fitted_groups(corpus: Corpus) -> list[Any]:
     return [name for name in corpus.notes.get("groups", []) if name in corpus.metadata]
 
 
+def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
+    """Return a column by its name, or by its name as text."""
+    for one in metadata:
+        if one == name or str(one) == str(name):
+            return metadata[one]
+    known = ", ".join(repr(str(one)) for one in metadata)
+    have = f"the columns are {known}" if known else "the corpus has no metadata"
+    raise InputError(f"There is no column {name!r}; {have}.")
+
+
 def documents_using(counts: sparse.csr_array) -> np.ndarray:
     """Return (V) how many documents use a word, of counts without stored zeros, as a corpus's are."""
     return np.bincount(counts.indices, minlength=counts.shape[1])

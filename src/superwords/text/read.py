@@ -16,7 +16,7 @@ import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages, passage_length, threshold, word_method, words_to_drop
-from superwords.text.corpus import Corpus, counted_rows, n_sources
+from superwords.text.corpus import Corpus, counted_rows, n_sources, named_column
 from superwords.text.files import few, files_of, is_missing
 from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.sentences import LONGEST_TOKEN
@@ -265,12 +265,7 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
 def group_columns(groups: Any, metadata: pd.DataFrame) -> list[Any]:
     """Return the columns to group by, each of which exists; a number that names one may also be given as text."""
     given = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable | None) else list(groups or ())
-    by_text = {str(name): name for name in metadata.columns}
-    for column in given:
-        if str(column) not in by_text:
-            known = ", ".join(map(repr, metadata.columns)) or "none"
-            raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
-    return [by_text[str(column)] for column in given]
+    return [named_column(metadata, column).name for column in given]
 
 
 def are_long(texts: Iterable[str]) -> bool:
@@ -286,9 +281,7 @@ def _document_languages(language: str | Sequence[str], documents: Documents) -> 
     column = language.removeprefix(LANGUAGE_COLUMN)
     if column == language:
         return language
-    if column not in documents.metadata.columns:
-        raise InputError(f"There is no column {column!r} to take each document's language from.")
-    codes = documents.metadata[column]
+    codes = named_column(documents.metadata, column)
     n_missing = sum(is_missing(code) or not str(code).strip() for code in codes)
     if n_missing:
         raise InputError(
