@@ -22,9 +22,12 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
 
     whole = table.reset_index() if index else table
     columns = [whole.iloc[:, at] for at in range(whole.shape[1])]
-    cells = {at: one if one.dtype.kind in "biufmM" else one.astype(object).map(_cell) for at, one in enumerate(columns)}
+    cells = {
+        at: one if one.dtype.kind in "biufmM" else one.astype(object).map(spreadsheet_cell)
+        for at, one in enumerate(columns)
+    }
     out = pd.DataFrame(cells, index=whole.index)
-    out.columns = pd.Index([_cell(name) for name in whole.columns], dtype=object)
+    out.columns = pd.Index([spreadsheet_cell(name) for name in whole.columns], dtype=object)
     # Many readers end a line at a lone carriage return, but pandas does not quote it.
     texts = [out.columns, *(one for one in cells.values() if one.dtype.kind == "O")]
     has_return = any(isinstance(value, str) and "\r" in value for values in texts for value in values)
@@ -61,7 +64,8 @@ def short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _cell(value: Any) -> Any:
+def spreadsheet_cell(value: Any) -> Any:
+    """Return a value as a spreadsheet shows it: lists joined, and an apostrophe before what it would run."""
     if isinstance(value, list | tuple):
         value = BETWEEN.join(map(short, value))
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -20,7 +20,7 @@ from superwords.analysis.effects import outcome
 from superwords.analysis.tables import by_word, of_shown, sources
 from superwords.errors import InputError, import_extra
 from superwords.files import atomic_path, write_atomic, writing
-from superwords.tabular import csv_text, listed, plain, records, short
+from superwords.tabular import csv_text, listed, plain, records, short, spreadsheet_cell
 from superwords.text.corpus import fitted_groups, row_name
 
 SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".tex", "docx": ".docx"}
@@ -378,8 +378,7 @@ def _excel_cell(value: Any) -> Any:
     value = plain(_text(value) if isinstance(value, list | tuple) else value)
     if not isinstance(value, str):
         return value
-    text = _UNPRINTABLE.sub("", value)[:_CELL]
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return spreadsheet_cell(_UNPRINTABLE.sub("", value)[:_CELL])
 
 
 def latex_text(value: Any) -> str:
