@@ -13,7 +13,6 @@ from superwords.posterior.result import Result
 from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, Mixing, mixing
 from superwords.storage import cache
 from superwords.storage.model_file import checksum
-from superwords.text.corpus import row_name
 
 RELIABLE = 0.75  # minimum share of pilots; such concepts are found in new samples (docs/lab)
 APPROXIMATE = "approximate"  # key of the corpus's notes, if results are not from the exact chain
@@ -197,13 +196,3 @@ def _reason(n_chains: int, n_draws: int, worst: pd.Series | None) -> str:
     if not np.isfinite(worst["rhat"]):
         return f"each chain keeps its own {worst['label']}"
     return f"the chains differ most in {worst['label']} (R-hat {worst['rhat']:.2f})"
-
-
-def plain_quantities(result: Result) -> dict[str, str]:
-    """Return descriptions of the traced quantities."""
-    return {
-        "log_joint": "the log joint density",
-        "n_concepts": "the number of concepts",
-        "n_memberships": f"how many concepts {row_name(result.corpus)} hold",
-        "n_words_on": "how many words are on",
-    }

@@ -21,13 +21,13 @@ from superwords.analysis.design import CURVES
 from superwords.analysis.groups import by_group, group_values
 from superwords.analysis.over_time import time_curves
 from superwords.analysis.tables import concept_index, concept_names, leftovers
-from superwords.analysis.verdict import plain_quantities
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import make_starts, make_theta
 from superwords.plots import style
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_pair
+from superwords.posterior.draws import TRACED
 from superwords.posterior.traces import mixing
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.state import n_concepts as count_concepts
@@ -146,8 +146,9 @@ def words_per_concept(model: ConceptModel) -> Figure:
 
 def chain_traces(model: ConceptModel) -> Figure:
     """Draw the traces, a line per chain, with R-hat if there are several chains."""
-    plain = plain_quantities(model.result_)
-    values = {plain[name].removeprefix("the "): one for name, one in model.result_.trace_values.items()}
+    held = f"how many concepts {row_name(model.corpus_)} hold"
+    labels = dict(zip(TRACED, ("log joint density", "number of concepts", held, "how many words are on")))
+    values = {labels[name]: one for name, one in model.result_.trace_values.items()}
     found = {label: mixing(one) for label, one in values.items()}
     return traces(values, {label: one.rhat for label, one in found.items() if one and np.isfinite(one.rhat)})
 
