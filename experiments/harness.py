@@ -115,7 +115,7 @@ def make_folder(folder: Path) -> None:
 
 def write_table(table: pd.DataFrame, path: Path, index: bool = False) -> None:
     """Write a table as CSV; an interruption leaves an earlier one whole."""
-    write_atomic(path, csv_text(table, index).encode("utf-8"))
+    write_atomic(path, csv_text(table.reset_index() if index else table).encode("utf-8"))
 
 
 class GrowingTable:

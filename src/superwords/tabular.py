@@ -16,18 +16,17 @@ BETWEEN = " | "  # the parts of a list in one cell
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def csv_text(table: pd.DataFrame, index: bool = False) -> str:
+def csv_text(table: pd.DataFrame) -> str:
     """Return a table as CSV; a text that a spreadsheet would run as a formula gets an apostrophe before it."""
     import pandas as pd
 
-    whole = table.reset_index() if index else table
-    columns = [whole.iloc[:, at] for at in range(whole.shape[1])]
+    columns = [table.iloc[:, at] for at in range(table.shape[1])]
     cells = {
         at: one if one.dtype.kind in "biufmM" else one.astype(object).map(spreadsheet_cell)
         for at, one in enumerate(columns)
     }
-    out = pd.DataFrame(cells, index=whole.index)
-    out.columns = pd.Index([spreadsheet_cell(name) for name in whole.columns], dtype=object)
+    out = pd.DataFrame(cells, index=table.index)
+    out.columns = pd.Index([spreadsheet_cell(name) for name in table.columns], dtype=object)
     # Many readers end a line at a lone carriage return, but pandas does not quote it.
     texts = [out.columns, *(one for one in cells.values() if one.dtype.kind == "O")]
     has_return = any(isinstance(value, str) and "\r" in value for values in texts for value in values)
