@@ -233,7 +233,7 @@ INFINITE[4, 1] = np.inf
         ({"lam": [0.1, 0.2]}, "one per word"),
         ({"theta": -1}, "positive"),
         ({"theta": "often"}, "'uniform'"),
-        ({"features": INFINITE}, "row 4, column 1 is infinite"),
+        ({"features": INFINITE}, "features is infinite in row 4, column 1"),
         ({"features": np.ones((7, 2))}, r"\(30, F\)"),
         ({"features": np.ones(30)}, r"\(30, F\)"),
         ({"alpha_omega": 0}, "alpha_omega=0 is not a positive number"),

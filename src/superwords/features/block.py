@@ -103,18 +103,26 @@ def scale(array: np.ndarray, known: np.ndarray, total_variance: float) -> np.nda
     return centred * np.sqrt(total_variance / variance)
 
 
-def check_matrix(given: Any, name: str, n_words: int | None = None) -> np.ndarray:
-    """Return words-by-features numbers as floats; a row with any NaN is unknown and all NaN."""
+def check_rows(given: Any, name: str, n: int | None = None, of: str = "word") -> np.ndarray:
+    """Return numbers (n, F) of words or rows as floats; refuse other shapes and infinite numbers."""
     try:
         values = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} does not hold numbers; give a words-by-features array.") from None
-    if values.ndim != 2 or values.shape[1] == 0 or len(values) != (n_words or len(values)):
-        rows = f"one row for each of the {n_words} words" if n_words else "a words-by-features array"
+        raise InputError(f"{name}: these are not numbers; give an array with one row per {of}.") from None
+    if values.ndim != 2 or len(values) != (len(values) if n is None else n):
+        rows = f"one row for each of the {n} {of}s, ({n}, F)" if n else f"an array with one row per {of}"
         raise InputError(f"{name} has the shape {values.shape}; give {rows}.")
-    if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values).any(axis=1))[0])
-        raise InputError(f"{name} is infinite in row {row}; give finite numbers, or NaN for unknown.")
+    for row, column in np.argwhere(np.isinf(values)):
+        remedy = "give finite numbers, or NaN where nothing is known"
+        raise InputError(f"{name} is infinite in row {row}, column {column}; {remedy}.")
+    return values
+
+
+def check_matrix(given: Any, name: str, n_words: int | None = None) -> np.ndarray:
+    """Return words-by-features numbers as floats; a row with any NaN is unknown and all NaN."""
+    values = check_rows(given, name, n_words)
+    if values.shape[1] == 0:
+        raise InputError(f"{name} has no columns; give a words-by-features array.")
     values[np.isnan(values).any(axis=1)] = np.nan
     check_any_known(values, name)
     return values

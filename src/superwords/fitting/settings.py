@@ -13,6 +13,7 @@ from scipy import sparse
 
 from superwords.cluster import check_cluster
 from superwords.errors import InputError, is_whole, whole_number
+from superwords.features.block import check_rows
 from superwords.features.specs import check_spec, is_spec
 from superwords.machine import n_workers
 from superwords.posterior.draws import Schedule
@@ -206,20 +207,6 @@ def _per_word(name: str, value: Any, n_words: int, end: float, rule: str) -> np.
     return values
 
 
-def check_vectors(name: str, vectors: Any, n: int, of: str) -> np.ndarray:
-    """Return vectors (n, F) as numbers, of words or rows; refuse other shapes and infinite numbers."""
-    try:
-        values = np.array(vectors, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"The {name} are not numbers; give an array with a row per {of}.") from None
-    if values.ndim != 2 or len(values) != n:
-        raise InputError(f"The {name} have shape {values.shape}; give one row per {of} of the corpus, ({n}, F).")
-    for row, column in np.argwhere(np.isinf(values)):
-        remedy = "give finite numbers, or NaN where nothing is known"
-        raise InputError(f"In the {name}, row {row}, column {column} is infinite; {remedy}.")
-    return values
-
-
 def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
     """Return features (V, F), centred and scaled over the known words; rows of unknown words are NaN.
 
@@ -227,7 +214,7 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
     """
     if features is None:
         return None
-    values = check_vectors("features", features, n_words, "word")
+    values = check_rows(features, "features", n_words)
     unknown = np.isnan(values).any(axis=1)
     n_partly = (unknown & ~np.isnan(values).all(axis=1)).sum()
     if n_partly:

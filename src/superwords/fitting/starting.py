@@ -13,6 +13,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
+from superwords.features.block import check_rows
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.features.word_vectors import text_vectors
 from superwords.fitting import settings
@@ -66,7 +67,7 @@ def _row_vectors(given: Any, corpus: Corpus) -> np.ndarray | None:
         known = ~np.isnan(vectors).any(axis=1)
         centre = vectors[known].mean(axis=0) if known.any() else 0.0
         return np.where(known[:, None], vectors - centre, 0.0)
-    values = settings.check_vectors("row_vectors", given, corpus.n_documents, "row")
+    values = check_rows(given, "row_vectors", corpus.n_documents, "row")
     return np.where(np.isnan(values).any(axis=1, keepdims=True), 0.0, values)
 
 
