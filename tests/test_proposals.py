@@ -144,7 +144,7 @@ def test_the_command_line_pastes_and_accepts(model, tmp_path, capsys):
     (tmp_path / "reply.txt").write_text("1: Fruit | What grows.\n", encoding="utf-8")
     shown = run(capsys, "edit", path, "--propose", tmp_path / "reply.txt")
     assert shown.code == 0, shown.err
-    assert "Fruit (proposed)" in shown.out
+    assert "Concept 1 is given the proposed name “Fruit”." in shown.out
     assert load(path).concepts()["name"][0] == "Fruit (proposed)"
     assert run(capsys, "edit", path, "--accept", "all", "--quiet").code == 0
     assert load(path).concepts()["name"][0] == "Fruit"

@@ -34,7 +34,7 @@ _SAID = {
     MERGE: ("merged into concept {}.", "shown apart again.", "the merge of concept {1} into {0}"),
     HIDE: ("hidden.", "shown again.", "the decision to hide concept {1}"),
     THEME: ("in the theme “{}”.", "in no theme.", "the theme {!r} of concept {}"),
-    PROPOSED: ("proposed to be called “{}”.", "without a proposed name.", "the proposed name {!r} of concept {}"),
+    PROPOSED: ("given the proposed name “{}”.", "without a proposed name.", "the proposed name {!r} of concept {}"),
     ABOUT: ("described: {}", "without a description.", "the description of concept {1}"),
 }
 
