@@ -94,12 +94,11 @@ def clouds(
     """
     from superwords.files import writing
     from superwords.fitting.estimator import load
-    from superwords.plots.style import FORMATS, save_figure
+    from superwords.plots.style import check_format, save_figure
 
     formats = [one.strip() for one in file_format.split(",")]
     for one in formats:
-        if one not in FORMATS:
-            raise InputError(f"A picture cannot be written as {one!r}; give one of {', '.join(FORMATS)}.")
+        check_format(one)
     model = load(model_file)
     with writing("Pictures", out):
         out.mkdir(parents=True, exist_ok=True)

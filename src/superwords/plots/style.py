@@ -208,6 +208,11 @@ def side_label(figure: Figure, text: str) -> None:
     figure.supylabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
 
 
+def check_format(file_format: str) -> None:
+    if file_format not in FORMATS:
+        raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
+
+
 def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> bytes:
     """Return the figure as a file, with the same bytes on every run.
 
@@ -228,8 +233,7 @@ def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> by
     >>> plots.figure_bytes(plots.cloud({"tea": 2, "milk": 1}))[1:4]
     b'PNG'
     """
-    if file_format not in FORMATS:
-        raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
+    check_format(file_format)
     dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}
     settings: dict[Any, Any] = {"svg.hashsalt": "superwords", "svg.fonttype": "path", "pdf.fonttype": 42}
     buffer = io.BytesIO()

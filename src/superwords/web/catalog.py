@@ -176,19 +176,14 @@ class Catalog:
 
     def _named(self, whole: bool) -> pd.DataFrame:
         """Return number, label, id and shown groups."""
-        if whole:
-            number, labels, (ids, metadata) = (
-                "number",
-                documents.document_labels(self.corpus),
-                tables.sources(self.corpus),
-            )
-        else:
-            number, labels = "row", documents.row_labels(self.corpus)
-            ids, metadata = self.corpus.ids, self.corpus.metadata
+        corpus = self.corpus
+        labels = documents.document_labels(corpus) if whole else documents.row_labels(corpus)
+        ids, metadata = tables.sources(corpus) if whole else (corpus.ids, corpus.metadata)
         groups = {
             one.key: objects(None if pd.isna(value) else str(value) for value in metadata[self.column(one.label)])
             for one in self.label_columns
         }
+        number = "number" if whole else "row"
         return pd.DataFrame({number: np.arange(len(ids)), "label": objects(labels), "document": objects(ids), **groups})
 
     def _use(self, whole: bool) -> Use:

@@ -218,8 +218,7 @@ class Report:
         if len(self.model.result_.shown) < 2:
             return ""
         table = relations.themes(self.catalog)
-        made = "These themes were made by people."
-        origin = self.part("proposed themes") if table.notes["proposed"] else made
+        origin = self.part("proposed themes" if table.notes["proposed"] else "made themes")
         picture = _picture(model_plots.concept_tree, self.model)
         return self.part("themes", origin=origin, table=self.table(table), picture=picture)
 
