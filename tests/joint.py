@@ -44,8 +44,7 @@ def dense_data(counts, Y, known):
     """The sampler's arrays from small dense counts."""
     n_documents, n_words = counts.shape
     n = (counts > 0).sum()
-    doc_ptr, word_ptr = np.zeros(n_documents + 1, np.int64), np.zeros(n_words + 1, np.int64)
-    word, count, holder = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    doc_ptr, word, count = np.zeros(n_documents + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int32)
     at = 0
     for d in range(n_documents):
         for i in range(n_words):
@@ -53,14 +52,7 @@ def dense_data(counts, Y, known):
                 word[at], count[at] = i, counts[d, i]
                 at += 1
         doc_ptr[d + 1] = at
-    at = 0
-    for i in range(n_words):
-        for d in range(n_documents):
-            if counts[d, i] > 0:
-                holder[at] = d
-                at += 1
-        word_ptr[i + 1] = at
-    return Data(doc_ptr, word, count, counts.sum(axis=1), word_ptr, holder, Y, known)
+    return Data(doc_ptr, word, count, counts.sum(axis=1), Y, known)
 
 
 def prior_of(setting: Setting) -> Prior:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from time import perf_counter
 
-from superwords.sampler.density import log_joint, log_score
+from superwords.sampler.density import log_joint
 from superwords.sampler.document import KINDS
 from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import move_theta, move_tokens
@@ -90,8 +90,3 @@ class Chain:
 
     def log_joint(self) -> float:
         return log_joint(self.state, self.model)
-
-    def log_score(self) -> float:
-        """Return the log score of the present draw; needs the z of its sweep."""
-        assert self.tokens is not None
-        return log_score(self.state, self.tokens, self.model)

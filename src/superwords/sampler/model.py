@@ -25,14 +25,12 @@ class Prior(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Counts by document and by word, and the features Y of the words that have them."""
+    """Counts by document, and the features Y of the words that have them."""
 
     doc_ptr: np.ndarray  # (D+1) into word, count
     word: np.ndarray
     count: np.ndarray  # type: ignore[assignment]  # shadows tuple.count, which is not used
     length: np.ndarray  # (D) tokens of a document
-    word_ptr: np.ndarray  # (V+1) into holder: the documents in which a word occurs
-    holder: np.ndarray
     Y: np.ndarray  # (V, F), zero rows where unknown
     known: np.ndarray  # (V)
 
@@ -94,8 +92,6 @@ def make_data(counts: sparse.csr_array, features: np.ndarray | None) -> Data:
     n_words = counts.shape[1]
     counts = sparse.csr_array(counts)
     counts.sort_indices()
-    by_word = sparse.csc_array(counts)
-    by_word.sort_indices()
     if features is None:
         features = np.zeros((n_words, 0))
     known = np.asarray(~np.isnan(features).any(axis=1))
@@ -104,8 +100,6 @@ def make_data(counts: sparse.csr_array, features: np.ndarray | None) -> Data:
         counts.indices.astype(np.int32),
         counts.data.astype(np.int32),
         np.asarray(counts.sum(axis=1)).ravel().astype(np.int64),
-        by_word.indptr.astype(np.int64),
-        by_word.indices.astype(np.int32),
         np.ascontiguousarray(np.where(known[:, None], features, 0.0), dtype=float),
         known,
     )
