@@ -48,7 +48,7 @@ def test_restore_in_the_same_call_and_saved_again(capsys, saved, tmp_path):
     run(capsys, "edit", saved, "--hide", "1,2")
     run(capsys, "edit", saved, "--restore", "1", "--name", "1", "back")
     model = load(saved)
-    assert model.result_.away == {2: "is hidden"}
+    assert model.result_.excluded == {2: "is hidden"}
     assert load(model.save(tmp_path / "copy.sw")).choices_ == model.choices_
 
 

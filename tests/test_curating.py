@@ -201,15 +201,15 @@ def test_wrong_types_are_said_in_one_sentence(model, call, said):
 def test_restore_takes_apart_and_undo_takes_back(model):
     before = model.concepts()
     model.merge([1, 2, 3]).restore(2)
-    assert model.result_.away == {3: "is merged into concept 1"}
+    assert model.result_.excluded == {3: "is merged into concept 1"}
     model.undo()
-    assert set(model.result_.away) == {2, 3}
+    assert set(model.result_.excluded) == {2, 3}
     model.restore(1)
     assert model.concepts()["prevalence"].tolist() == before["prevalence"].tolist()
     model.choose([]).merge([2, 3]).merge([1, 2])
-    assert model.result_.away == {2: "is merged into concept 1", 3: "is merged into concept 1"}
+    assert model.result_.excluded == {2: "is merged into concept 1", 3: "is merged into concept 1"}
     model.restore(2)  # with what was merged into it
-    assert model.result_.away == {3: "is merged into concept 2"}
+    assert model.result_.excluded == {3: "is merged into concept 2"}
     model.undo().undo().undo()
     assert model.choices_ == []
     assert model.result_ is model.sampled_

@@ -350,11 +350,11 @@ def test_concepts_are_merged_by_mouse_and_the_merge_is_undone(open_page, path) -
     press(page, "Merge into 2")
     page.locator("#notice").get_by_text("Concept 3 is merged into concept 2.").wait_for()
     page.locator("input[data-concept='3']").wait_for(state="detached")
-    assert load(path).result_.away == {3: "is merged into concept 2"}
+    assert load(path).result_.excluded == {3: "is merged into concept 2"}
     picture(page, "merged")
     page.locator("#notice").get_by_role("button", name="Undo").click()
     page.locator("input[data-concept='3']").wait_for()
-    assert load(path).result_.away == {}
+    assert load(path).result_.excluded == {}
 
 
 def test_a_concept_is_hidden_from_its_page_and_shown_again(open_page, path) -> None:
@@ -362,10 +362,10 @@ def test_a_concept_is_hidden_from_its_page_and_shown_again(open_page, path) -> N
     press(page, "Hide")
     heading(page, "Concepts")
     page.get_by_role("heading", name="Hidden").wait_for()
-    assert load(path).result_.away == {1: "is hidden"}
+    assert load(path).result_.excluded == {1: "is hidden"}
     page.get_by_role("button", name="Show again: 1.", exact=False).click()
     page.locator("input[data-concept='1']").wait_for()
-    assert load(path).result_.away == {}
+    assert load(path).result_.excluded == {}
 
 
 def test_a_branch_of_the_tree_becomes_a_theme(open_page, path) -> None:

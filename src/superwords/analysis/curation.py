@@ -50,7 +50,7 @@ class Curation(NamedTuple):
     descriptions: dict[int, str]
 
     @property
-    def away(self) -> dict[int, str]:
+    def excluded(self) -> dict[int, str]:
         """The concepts that are not shown, and why."""
         why = {one: f"is merged into concept {self._top(one)}" for one in self.merged}
         return why | {one: "is hidden" for one in (*why, *self.hidden) if self._top(one) in self.hidden}
@@ -94,15 +94,17 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         raise InputError(f"The choices speak of concept {min(unknown)}, which the model does not have.")
     if not any(decided):
         return sampled
-    proposed, away = {one: f"{name} (proposed)" for one, name in decided.proposed.items()}, decided.away
+    proposed, excluded = {one: f"{name} (proposed)" for one, name in decided.proposed.items()}, decided.excluded
     names, about = sampled.names | proposed | decided.names, decided.descriptions
-    result = replace(sampled, names=names, away=away, themes=decided.themes, descriptions=about, choices=choices)
+    result = replace(
+        sampled, names=names, excluded=excluded, themes=decided.themes, descriptions=about, choices=choices
+    )
     result.sampled = sampled
     as_sampled = {"spaced", "best_draw", "consensus_draw", "co_membership", "word_sets"}
-    as_sampled |= {"trace_values"} | (set() if away else {"summary", "concept_trace", "weights"})
+    as_sampled |= {"trace_values"} | (set() if excluded else {"summary", "concept_trace", "weights"})
     for name in as_sampled & set(vars(sampled)):  # as far as they are computed
         setattr(result, name, getattr(sampled, name))
-    if away:
+    if excluded:
         into = decided.columns(sampled.n_concepts)
         size = np.bincount(into[into >= 0], minlength=1)
         members = {int(a): np.flatnonzero(into == a) for a in np.flatnonzero(size > 1)}
@@ -140,7 +142,7 @@ def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
 def merged(values: Any, choices: Sequence[Choice], largest: bool = False) -> Any:
     """Return weights (D, J) summed (or the largest probabilities) over merged concepts, a column per shown concept."""
     decided = decisions(choices)
-    if not decided.away:
+    if not decided.excluded:
         return values
     into = decided.columns(values.shape[1])
     shown = np.flatnonzero(into == np.arange(len(into)))

@@ -50,8 +50,8 @@ def concept_index(result: Result, concept: Any) -> int:
     if not is_whole(concept) or not 1 <= concept <= n_concepts:
         choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
         raise InputError(f"There is no concept {concept!r}; {choice}.")
-    if int(concept) in result.away:
-        raise InputError(f"Concept {concept} {result.away[int(concept)]}; restore it to see it on its own.")
+    if int(concept) in result.excluded:
+        raise InputError(f"Concept {concept} {result.excluded[int(concept)]}; restore it to see it on its own.")
     return int(concept) - 1
 
 

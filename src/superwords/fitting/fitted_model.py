@@ -123,7 +123,7 @@ class FittedModel(TransformerMixin, BaseEstimator):
 
     @property
     def _shown(self) -> slice | list[int]:  # columns (0, 1, …) of the concepts that people left in place
-        return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
+        return [j - 1 for j in self.result_.shown] if self.result_.excluded else slice(None)
 
     @property
     def trace_(self) -> Any:

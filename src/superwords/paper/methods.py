@@ -86,9 +86,9 @@ def _model(model: ConceptModel) -> list[str]:
 
 def _agreement(model: ConceptModel) -> list[str]:
     """Return how many concepts were found, found again and settled, and by which limit."""
-    verdict, n_found, away = model.verdict(), model.n_concepts_, list(model.result_.away.values())
+    verdict, n_found, excluded = model.verdict(), model.n_concepts_, list(model.result_.excluded.values())
     n_listed, n_again, n_settled = verdict.n_listed, verdict.n_found_again, verdict.n_settled
-    counts = {"hidden": away.count("is hidden"), "merged into others": len(away) - away.count("is hidden")}
+    counts = {"hidden": excluded.count("is hidden"), "merged into others": len(excluded) - excluded.count("is hidden")}
     parts = [f"{n} {'is' if n == 1 else 'are'} {how}" for how, n in counts.items() if n]
     left = f"; {listed(parts)}, so {n_listed} are listed" if parts else ""
     out = [f"{_plural('concept', n_found)} found{left}."]

@@ -34,14 +34,14 @@ class Result:
     draws: Draws  # the kept draws of all chains
     names: dict[int, str] = field(default_factory=dict)  # that people gave to concepts, by id (1, 2, …)
     # Concepts that people merged into others or hid, and which of the two; their columns are empty.
-    away: dict[int, str] = field(default_factory=dict)
+    excluded: dict[int, str] = field(default_factory=dict)
     themes: dict[int, str] = field(default_factory=dict)  # that people gathered concepts in
     pilots: Pilots | None = None  # short fits on samples of the documents, if there were any
     # The result before people decided anything, if this is one with their choices.
     sampled: Result | None = field(default=None, repr=False)
     is_cached: bool = False  # keep the summary in the user's cache folder, as for a model with a file
     descriptions: dict[int, str] = field(default_factory=dict)  # sentences that were proposed, by id
-    choices: Sequence[Choice] = ()  # as a model file has them; names, away, themes, descriptions follow
+    choices: Sequence[Choice] = ()  # as a model file has them; names, excluded, themes, descriptions follow
     computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # by functions, each once
 
     @property
@@ -89,7 +89,7 @@ class Result:
     @property
     def shown(self) -> list[int]:
         """Ids of the concepts that lists and pages show: those that people left in place."""
-        return [j for j in range(1, self.n_concepts + 1) if j not in self.away]
+        return [j for j in range(1, self.n_concepts + 1) if j not in self.excluded]
 
     @cached_property
     def concept_word(self) -> np.ndarray:

@@ -57,7 +57,7 @@ def documents_searched(result: Result) -> Catalog:
 
 def catalog(result: Result) -> Catalog:
     """Return the documents of a result; decisions that hide no concept share those of the draws."""
-    made = documents_searched(result.sampled if result.sampled is not None and not result.away else result)
+    made = documents_searched(result.sampled if result.sampled is not None and not result.excluded else result)
     return made._replace(names=[result.names.get(j, name) for j, name in enumerate(made.names, 1)])
 
 

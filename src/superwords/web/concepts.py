@@ -72,7 +72,7 @@ def _merged(catalog: Catalog) -> dict[int, list[int]]:
     """Return the concepts that are merged into each one that is shown."""
     decided, members = decisions(catalog.model.choices_), dict[int, list[int]]()
     for one, into in decided.merged.items():
-        if into not in decided.away:
+        if into not in decided.excluded:
             members.setdefault(into, []).append(one)
     return members
 

@@ -164,9 +164,9 @@ def row_concepts(catalog: Catalog, row: int) -> Table:
     _check(catalog, row)
     vocabulary, share, use = catalog.corpus.vocabulary, catalog.model.result_.concept_word, catalog.use(False)
     weight, held = (matrix[[row]].toarray().ravel() for matrix in (use.weight, use.held))
-    told, found = imputed(catalog, row), []
+    uses, found = imputed(catalog, row), []
     for j in use.typical[[row]].indices:
-        own = told[told["concept"] == j + 1].sort_values("word")
+        own = uses[uses["concept"] == j + 1].sort_values("word")
         used = own[own["tokens"] > 0].sort_values("tokens", ascending=False, kind="stable")
         usual = np.setdiff1d(np.flatnonzero(share[j] >= USUAL), own["word"])
         missing = usual[np.argsort(-share[j][usual], kind="stable")][:MOST_MISSING]
@@ -192,10 +192,10 @@ def text(catalog: Catalog, row: int, part: int = 1) -> dict[str, Any]:
         raise InputError(f"There is no such part of the text; there are {len(parts)}.")
     start, end = parts[part - 1]
     text = corpus.texts[row][start:end]
-    told = imputed(catalog, row)
-    told = told[told["tokens"] > 0].sort_values(["tokens", "concept"], ascending=[False, True])
-    told = told.assign(word=[corpus.vocabulary[i] for i in told["word"]])
-    of_word = {str(one): own[["concept", "tokens"]] for one, own in told.groupby("word", sort=False)}
+    uses = imputed(catalog, row)
+    uses = uses[uses["tokens"] > 0].sort_values(["tokens", "concept"], ascending=[False, True])
+    uses = uses.assign(word=[corpus.vocabulary[i] for i in uses["word"]])
+    of_word = {str(one): own[["concept", "tokens"]] for one, own in uses.groupby("word", sort=False)}
     stretches, done = list[dict[str, Any]](), 0
     for begin, stop, word in find_words(corpus, text, of_word):
         if begin > done:

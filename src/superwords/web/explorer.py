@@ -170,7 +170,7 @@ class Explorer:
         with self._turn:
             before = self.catalog
             model = self._decided(before.model, given)
-            is_same = model.result_.away == before.model.result_.away
+            is_same = model.result_.excluded == before.model.result_.excluded
             catalog = before.renamed(model) if is_same else Catalog(model, before.worker, before.decides, before.index)
             self.answers = Answers(catalog)
         if not is_same:
