@@ -120,9 +120,10 @@ def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
     assert figures["words"][WORDS[2]]["closely"]["wins"] == 1
     table = pd.read_csv(tmp_path / "r.csv")
     assert set(table["word"].dropna()) == set(WORDS)
-    wide = {"COLUMNS": "160"}
-    readable = CliRunner().invoke(app, ["results", str(tmp_path / "v.votes")], env=wide).output
-    assert [word for word in WORDS if word not in readable] == []
+    for width, left_out in (("160", False), ("80", True)):
+        readable = CliRunner().invoke(app, ["results", str(tmp_path / "v.votes")], env={"COLUMNS": width}).output
+        assert [word for word in WORDS if word not in readable] == []
+        assert ("Left out, because the terminal is narrow" in readable) == left_out
 
 
 @pytest.mark.parametrize("arguments", [[], PAPER[:4], ["x.votes", *PAPER]], ids=["nothing", "too few numbers", "both"])

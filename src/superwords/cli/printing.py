@@ -153,7 +153,7 @@ def print_table(
     """
     lines = rows if isinstance(rows, list) else rows.to_dict("records")
     is_known = results.is_terminal or "COLUMNS" in os.environ
-    room = min(results.width, _WIDEST) if is_known else _UNSEEN
+    room = min(Console().width, _WIDEST) if is_known else _UNSEEN  # `results` keeps the COLUMNS of its import
     cells = {name: [_safe(column.cell(one)) for one in lines] for name, column in columns.items()}
     # The width at which no cell is broken; a head is broken between words.
     natural = {
@@ -184,6 +184,7 @@ def _safe(value: Any) -> Text:
     return text
 
 
-def print_texts(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
-    """Print records of texts; the first column names the others."""
-    print_table(list(rows), {name: left(name, is_right=k > 0) for k, name in enumerate(rows[0])}, title)
+def print_texts(rows: Sequence[Mapping[str, Any]], title: str = "", optional: Sequence[str] = ()) -> list[str]:
+    """Print records of texts; the first column names the others. Return the optional columns that were left out."""
+    columns = {name: left(name, is_right=k > 0) for k, name in enumerate(rows[0])}
+    return print_table(list(rows), columns, title, optional)

@@ -237,5 +237,8 @@ def _print_results(found: Results) -> None:
         for word, of in found.words.items()
     ]
     if by_word:
-        print_texts(by_word, "Votes by word (share: for the concept, without those who saw no difference)")
+        title = "Votes by word (share: for the concept, without those who saw no difference)"
+        left_out = print_texts(by_word, title, optional=["Wald interval", *reversed(ATTENTION)])
+        if left_out:
+            print_line(f"Left out, because the terminal is narrow (--csv has them): {', '.join(left_out)}.")
         print_line(f"Participants: {', '.join(f'{level} = {text}' for level, text in ATTENTION.items())}.")
