@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import importlib
 import logging
-import math
 import os
 import pickle
 import re
@@ -89,6 +88,7 @@ class Cluster:
         self.folder = folder  # of a cluster that was started here
         self.head = head
         self._next_look, self._failed = 0.0, 0
+        self._looking = threading.Lock()
 
     @property
     def n_cores(self) -> int:
@@ -103,12 +103,15 @@ class Cluster:
 
         A head whose process or network is frozen may still accept connections, so a reply is required.
         """
-        if self._failed < _LOOKS and monotonic() >= self._next_look:
-            self._next_look, answer = math.inf, b""  # other threads do not look meanwhile
-            with suppress(OSError):
-                answer = _first_bytes(self.head, 2 * _LOOK_EVERY)
-            self._failed = 0 if answer else self._failed + 1
-            self._next_look = monotonic() + _LOOK_EVERY
+        is_due = self._failed < _LOOKS and monotonic() >= self._next_look
+        if is_due and self._looking.acquire(blocking=False):
+            try:
+                self._failed = 0 if _first_bytes(self.head, 2 * _LOOK_EVERY) else self._failed + 1
+            except OSError:
+                self._failed += 1
+            finally:  # also where Ctrl-C interrupts the look
+                self._next_look = monotonic() + _LOOK_EVERY
+                self._looking.release()
         if self._failed >= _LOOKS:
             raise ClusterError(f"{self.name} has gone away: its head no longer answers.")
 
